@@ -1,0 +1,70 @@
+"""Configuration of the site. What is not set here is as its tool has it."""
+
+# --- Project: https://www.sphinx-doc.org/en/master/usage/configuration.html
+
+project = "shardlessons"
+author = "the shardlessons authors"
+project_copyright = "the shardlessons authors, Apache-2.0"
+version = release = "0.1.0"
+language = "en"
+
+extensions = [
+    "shardlessons.sphinxext",  # the checks; brings myst_nb and sphinx_design
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["README.md"]
+
+# --- Strictness: https://www.sphinx-doc.org/en/master/usage/configuration.html#confval-nitpicky
+
+nitpicky = True
+nitpick_ignore_regex = [
+    # No inventory is fetched, so that the build needs no network.
+    (r"py:.*", r"(jax|jaxlib|collections\.abc|typing|numpy)\..*"),
+    # As annotations print them.
+    (r"py:.*", r"(Any|Callable|Collection|Mapping|Mesh|Sharding|PartitionSpec)"),
+    (r"py:.*", r"(Traced|Lowered|Compiled|AbstractMesh|optional|PyTreeDef)"),
+]
+
+# --- Markdown: https://myst-parser.readthedocs.io/en/latest/configuration.html
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# --- Cells: https://myst-nb.readthedocs.io/en/latest/configuration.html
+
+nb_execution_mode = "inline"  # cells run while the page is read, and can be asked
+nb_execution_allow_errors = True  # one that raises must be stated to; we judge
+nb_execution_timeout = 120
+nb_eval_name_regex = r"(?s).*"  # any expression may be asked
+nb_output_stderr = "remove"  # reported as an error, with its line
+nb_render_plugin = "shardlessons"
+nb_merge_streams = True
+
+# --- API: https://www.sphinx-doc.org/en/master/usage/extensions/autodoc.html
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+napoleon_numpy_docstring = False
+
+# --- Look: https://sphinx-book-theme.readthedocs.io/en/stable/reference/api-reference.html
+
+html_theme = "sphinx_book_theme"
+html_title = "shardlessons"
+html_static_path = ["_static"]
+html_css_files = ["shardlessons.css"]
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "home_page_in_toc": True,
+    "show_navbar_depth": 2,
+    "show_toc_level": 2,
+    "use_fullscreen_button": False,
+}
+
+# --- Copying: https://sphinx-copybutton.readthedocs.io/en/latest/use.html
+
+copybutton_selector = "div.cell_input pre, details.question pre"
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos"  # not the hidden prelude

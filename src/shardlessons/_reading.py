@@ -1,0 +1,282 @@
+"""What the compiler decided for one call, as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.sharding import NamedSharding, PartitionSpec, Sharding
+from jax.stages import Compiled, Lowered, Traced, Wrapped
+
+from shardlessons import _report
+from shardlessons._arithmetic import nbytes
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One array among a call's inputs or outputs.
+
+    Attributes:
+        path: where it stands, as ``params['w']`` or ``result[0]``.
+        shape: the shape of the whole array.
+        dtype: its dtype.
+        sharding: how it lies on the devices; None for an input that the
+            function does not use, which the compiler drops.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: Any
+    sharding: Sharding | None
+
+    @property
+    def spec(self) -> PartitionSpec | None:
+        """The spec of a NamedSharding; None for any other sharding."""
+        if isinstance(self.sharding, NamedSharding):
+            return self.sharding.spec
+        return None
+
+    @property
+    def bytes(self) -> int | None:
+        """Bytes per device, by hand; None for an input that is dropped."""
+        if self.sharding is None:
+            return None
+        return nbytes(self.sharding.shard_shape(self.shape), self.dtype)
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """What one device holds for the program, as its compiler counts it.
+
+    All are bytes per device, in the device's own memory, from
+    ``compiled.memory_analysis()``.
+
+    Attributes:
+        argument: the arguments that are used.
+        output: the results, and a pointer to each where there are several.
+        temp: what is needed only while the program runs.
+        alias: the part of `output` that lies in donated arguments.
+    """
+
+    argument: int
+    output: int
+    temp: int
+    alias: int
+
+
+# Compared by value: two readings are equal if they say the same of the same
+# call, so that a test can compare what was with what is.
+@dataclass(frozen=True, repr=False)
+class Reading:
+    """What the compiler decided for one call; made by `read`.
+
+    It keeps no array and no compiled program. Printing it gives a report.
+
+    Attributes:
+        call: the call, shortened to a line where arguments are many.
+        inputs: the arrays given, keyword arguments last. Static arguments
+            are not among them.
+        outputs: the arrays returned.
+        bytes: what one device holds, as the compiler counts it.
+        in_tree: the structure of ``(args, kwargs)``.
+        out_tree: the structure of the result.
+    """
+
+    call: str
+    inputs: tuple[Leaf, ...]
+    outputs: tuple[Leaf, ...]
+    bytes: Bytes
+    in_tree: jax.tree_util.PyTreeDef
+    out_tree: jax.tree_util.PyTreeDef
+
+    @property
+    def in_specs(self) -> tuple[Any, ...]:
+        """The specs of the positional arguments, as `shard_map` takes them.
+
+        A sharding that is not a NamedSharding stands as itself; None stands
+        for an input that is dropped. Keyword arguments, which jit's
+        ``in_shardings`` does not cover either, are in `inputs`.
+        """
+        return self.in_tree.unflatten(map(_spec_or_sharding, self.inputs))[0]
+
+    @property
+    def in_shardings(self) -> tuple[Any, ...]:
+        """The shardings of the positional arguments, as jit takes them."""
+        return self.in_tree.unflatten(leaf.sharding for leaf in self.inputs)[0]
+
+    @property
+    def out_specs(self) -> Any:
+        """The specs of the result, in the result's own structure.
+
+        A sharding that is not a NamedSharding stands as itself.
+        """
+        return self.out_tree.unflatten(map(_spec_or_sharding, self.outputs))
+
+    @property
+    def out_shardings(self) -> Any:
+        """The shardings of the result, in the result's own structure."""
+        return self.out_tree.unflatten(leaf.sharding for leaf in self.outputs)
+
+    def __str__(self) -> str:
+        return _report.text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return _report.html(self)
+
+
+def read(
+    f: Callable[..., Any] | Wrapped | Traced | Lowered | Compiled,
+    /,
+    *args: Any,
+    **kwargs: Any,
+) -> Reading:
+    """Compile a call and read back what the compiler decided; run nothing.
+
+    Args:
+        f: a function, which is jitted as it is; a jitted function, with
+            whatever it was jitted with; or a call already traced, lowered
+            or compiled, which takes no arguments here.
+        *args: the arguments of the call: arrays, ``jax.ShapeDtypeStruct``s
+            (with a sharding or without), scalars, any pytree of them.
+        **kwargs: its keyword arguments.
+
+    Returns:
+        The specs, shardings and bytes per device of the call.
+
+    Raises:
+        TypeError: `f` is not callable, or arguments were given with a call
+            that has its own.
+        NotImplementedError: the backend's compiler counts no bytes.
+        Exception: whatever jax raises for the call itself, untouched.
+
+    >>> import jax
+    >>> from jax.sharding import NamedSharding, PartitionSpec as P
+    >>> from shardlessons import cpu_mesh, read
+    >>> mesh = cpu_mesh({"data": 4, "model": 2})
+    >>> sharding = NamedSharding(mesh, P("data", "model"))
+    >>> x = jax.ShapeDtypeStruct((8, 16), "float32", sharding=sharding)
+    >>> reading = read(lambda a: a.sum(1), x)
+    >>> reading.out_specs == P("data")
+    True
+    >>> reading.bytes.argument, reading.bytes.output
+    (64, 8)
+    """
+    if isinstance(f, (Traced, Lowered, Compiled)):
+        if args or kwargs:
+            raise TypeError(
+                f"read() was given a {type(f).__name__} and arguments; a "
+                f"{type(f).__name__} has its arguments already: give it "
+                "alone, or give the function and the arguments"
+            )
+        stage = f
+    elif callable(f):
+        # A jitted function keeps what it was jitted with.
+        jitted = f if isinstance(f, Wrapped) else jax.jit(f)
+        stage = jitted.trace(*args, **kwargs)
+    else:
+        raise TypeError(
+            f"read() was given {f!r}, which is not callable; give a function "
+            "and its arguments, or a Traced, Lowered or Compiled of jax"
+        )
+    return _read(stage)
+
+
+def _read(stage: Traced | Lowered | Compiled) -> Reading:
+    name = names = None
+    if isinstance(stage, Traced):
+        name, names = stage.fun_name, stage.jaxpr.jaxpr.debug_info.arg_names
+        stage = stage.lower()
+    compiled = stage.compile() if isinstance(stage, Lowered) else stage
+    if name is None:
+        # Only the program's own name is left: jit_f.
+        module = compiled.runtime_executable().hlo_modules()[0]
+        name = module.name.removeprefix("jit_")
+    inputs = _inputs(compiled, names)
+    counted = compiled.memory_analysis()
+    if counted is None:
+        raise NotImplementedError(
+            f"the compiler of {name} gives no memory_analysis(), which the "
+            "bytes of a reading come from; read it for another backend"
+        )
+    return Reading(
+        call=_report.call_text(name, _arguments(compiled.in_tree, inputs)),
+        inputs=inputs,
+        outputs=_outputs(compiled),
+        bytes=Bytes(
+            argument=counted.argument_size_in_bytes,
+            output=counted.output_size_in_bytes,
+            temp=counted.temp_size_in_bytes,
+            alias=counted.alias_size_in_bytes,
+        ),
+        in_tree=compiled.in_tree,
+        out_tree=compiled.out_tree,
+    )
+
+
+def _inputs(
+    compiled: Compiled, names: Sequence[str | None] | None
+) -> tuple[Leaf, ...]:
+    infos = jax.tree_util.tree_leaves_with_path(compiled.args_info)
+    # Not tree_leaves: a dropped input is None, and None is no leaf.
+    shardings = compiled.in_tree.flatten_up_to(compiled.input_shardings)
+    names = names or [None] * len(infos)
+    return tuple(
+        Leaf(name or _place(path), info.shape, info.dtype, sharding)
+        for name, (path, info), sharding in zip(
+            names, infos, shardings, strict=True
+        )
+    )
+
+
+def _outputs(compiled: Compiled) -> tuple[Leaf, ...]:
+    infos = jax.tree_util.tree_leaves_with_path(compiled.out_info)
+    shardings = compiled.out_tree.flatten_up_to(compiled.output_shardings)
+    return tuple(
+        Leaf(
+            "result" + jax.tree_util.keystr(path),
+            info.shape,
+            info.dtype,
+            sharding,
+        )
+        for (path, info), sharding in zip(infos, shardings, strict=True)
+    )
+
+
+def _place(path: tuple[Any, ...]) -> str:
+    """Where an input stands, of a call that has lost its names."""
+    keyword = path[0].idx == 1
+    return ("kwargs" if keyword else "args") + jax.tree_util.keystr(path[1:])
+
+
+def _arguments(
+    in_tree: jax.tree_util.PyTreeDef, inputs: Sequence[Leaf]
+) -> list[str]:
+    """Each argument of the call as a short text."""
+    leaves = iter(inputs)
+    positional, keyword = in_tree.children()
+    shown = [_argument(tree, leaves) for tree in positional.children()]
+    keys = keyword.node_data()[1]
+    return shown + [
+        f"{key}={_argument(tree, leaves)}"
+        for key, tree in zip(keys, keyword.children(), strict=True)
+    ]
+
+
+def _argument(tree: jax.tree_util.PyTreeDef, leaves: Iterator[Leaf]) -> str:
+    own = [next(leaves) for _ in range(tree.num_leaves)]
+    node = tree.node_data()
+    if node is None:
+        return _report.leaf_text(own[0])
+    kind = node[0]
+    if kind is type(None):
+        return "None"
+    plural = "leaf" if len(own) == 1 else "leaves"
+    return f"{kind.__name__} of {len(own)} {plural}"
+
+
+def _spec_or_sharding(leaf: Leaf) -> Any:
+    return leaf.sharding if leaf.spec is None else leaf.spec

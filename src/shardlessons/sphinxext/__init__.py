@@ -1,0 +1,45 @@
+"""The checks of the build, as a Sphinx extension.
+
+Add ``shardlessons.sphinxext`` to ``extensions``, and have myst-nb run cells
+while a page is read, go on after one that raises, and take any expression::
+
+    nb_execution_mode = "inline"
+    nb_execution_allow_errors = True
+    nb_output_stderr = "remove"
+    nb_eval_name_regex = r"(?s).*"
+    nb_render_plugin = "shardlessons"
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Set up each of the extension's parts."""
+    from shardlessons.sphinxext._cells import setup_cells
+    from shardlessons.sphinxext._check import setup_check
+    from shardlessons.sphinxext._examples import setup_examples
+    from shardlessons.sphinxext._foot import setup_foot
+    from shardlessons.sphinxext._ledger import setup_ledger
+    from shardlessons.sphinxext._notation import setup_notation
+    from shardlessons.sphinxext._prelude import setup_prelude
+
+    app.setup_extension("myst_nb")
+    app.setup_extension("sphinx_design")
+    setup_ledger(app)
+    setup_cells(app)
+    setup_check(app)
+    setup_examples(app)
+    setup_notation(app)
+    setup_prelude(app)
+    setup_foot(app)
+    return {
+        "version": "0.1.0",
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+        "env_version": 1,
+    }

@@ -1,0 +1,212 @@
+"""Code cells and ``{expect}``: what a cell prints or raises, stated below it."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from myst_nb.core.render import NbElementRenderer
+from sphinx.util.docutils import SphinxDirective
+
+from shardlessons.sphinxext import _rules
+from shardlessons.sphinxext._clock import today
+from shardlessons.sphinxext._kernel import Answer
+from shardlessons.sphinxext._ledger import ledger_of
+from shardlessons.sphinxext._page import Page, page_of
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_TAG = "raises-exception"
+_BOUND = "shardlessons_expect"
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Cell:
+    """A code cell that has run: its container in the page, its outputs."""
+
+    def __init__(self, container: nodes.container, cell: Any) -> None:
+        self.container = container
+        self.source: str = cell.source
+        self.outputs: list[Any] = cell.get("outputs", [])
+
+    def line(self, page: Page) -> int:
+        """The first line of the cell's code."""
+        near = (self.container.line or 1) - 3  # myst-nb counts from below
+        return page.locate_block(self.source.splitlines(), near)
+
+    @property
+    def may_raise(self) -> bool:
+        return _TAG in self.container["cell_metadata"].get("tags", [])
+
+    @property
+    def error(self) -> Any | None:
+        """The error output, if the cell raised."""
+        return next((o for o in self.outputs if o["output_type"] == "error"), None)
+
+    @property
+    def stderr(self) -> str:
+        return "".join(
+            o["text"] for o in self.outputs if o.get("name") == "stderr"
+        )
+
+    @property
+    def text(self) -> str:
+        """All that the cell printed, showed or raised, as plain text."""
+        pieces = []
+        for output in self.outputs:
+            match output["output_type"]:
+                case "stream" if output["name"] == "stdout":
+                    pieces.append(output["text"])
+                case "execute_result" | "display_data":
+                    pieces.append(output["data"].get("text/plain", "") + "\n")
+                case "error":
+                    pieces.append(_error_text(output) + "\n")
+        return "".join(pieces).rstrip()
+
+
+def _error_text(output: Any) -> str:
+    return _ANSI.sub("", f"{output['ename']}: {output['evalue']}").rstrip()
+
+
+class CellRenderer(NbElementRenderer):
+    """myst-nb's renderer, which also holds each cell to what is stated of it."""
+
+    def render_error(
+        self, output: Any, cell_metadata: Any, cell_index: int, source_line: int
+    ) -> list[nodes.Element]:
+        """Show class and message: the traceback is the kernel's, not jax's."""
+        text = _error_text(output)
+        return [
+            nodes.literal_block(
+                text, text, language="text", classes=["output", "error"]
+            )
+        ]
+
+    def render_nb_finalise(self, metadata: dict[str, Any]) -> None:
+        """After the last cell: what no ``{expect}`` has looked at."""
+        super().render_nb_finalise(metadata)
+        page = page_of(self.renderer.sphinx_env, self.renderer.document)
+        for cell in self.cells():
+            _judge(page, cell)
+        if ledger_of(self.renderer.sphinx_env).facts(page.name):
+            ledger_of(self.renderer.sphinx_env).set_asked(
+                page.name, page.ask("versions").found, today()
+            )
+
+    def cells(self) -> list[Cell]:
+        """The cells rendered so far, in order."""
+        notebook = self.renderer.nb_client.notebook
+        return [
+            Cell(node, notebook.cells[node["cell_index"]])
+            for node in self.renderer.document.findall(nodes.container)
+            if node.get("nb_element") == "cell_code"
+        ]
+
+    def cell_above(self) -> Cell | None:
+        """The cell directly above what is being rendered, if there is one."""
+        above = [
+            node
+            for node in self.renderer.current_node.children
+            if not isinstance(node, (nodes.comment, nodes.target))
+        ]
+        cells = self.cells()
+        if above and cells and above[-1] is cells[-1].container:
+            return cells[-1]
+        return None
+
+
+def _judge(page: Page, cell: Cell) -> None:
+    bound = _BOUND in cell.container
+    line = cell.line(page)
+    if cell.stderr:
+        page.fail("stderr", line, f"the cell writes to stderr: {cell.stderr.strip()}")
+    if cell.error and not bound:
+        page.fail(
+            "raised",
+            line,
+            f"the cell raises {_error_text(cell.error)}; state it in an {{expect}}, "
+            f"or mend the cell",
+        )
+    elif cell.error and not cell.may_raise:
+        page.fail("raised", line, f"the cell raises: tag it {_TAG}")
+    elif cell.may_raise and not cell.error:
+        page.fail("raised", line, f"the cell is tagged {_TAG}, and raises nothing")
+    elif cell.text and not bound:
+        page.fail(
+            "unbound",
+            line,
+            f"the cell prints what no {{expect}} states: {cell.text.splitlines()[0]}",
+        )
+
+
+class ExpectDirective(SphinxDirective):
+    """State what the cell above prints or raises; shows nothing itself."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        document = self.state.document
+        page = page_of(self.env, document)
+        body = list(self.content)
+        line = page.locate_block(body, self.lineno + 1) if body else self.lineno
+        renderer = document.get("nb_renderer")
+        cell = renderer.cell_above() if renderer else None
+        if cell is None:
+            page.fail("expect", self.lineno, "an {expect} stands without a cell above it")
+            return []
+        if _BOUND in cell.container:
+            page.fail("expect", self.lineno, "the cell above has an {expect} already")
+            return []
+        cell.container[_BOUND] = True
+        written = "\n".join(body)
+        _compare(page, cell, written, line)
+        return []
+
+
+def _compare(page: Page, cell: Cell, written: str, line: int) -> None:
+    edits = _rules.differences(written, cell.text)
+    page.record("expect", line, cell.source, written, Answer(cell.text, not edits))
+    if _rules.proves_nothing(written):
+        page.fail("expect", line, "the {expect} holds for any output: write it out")
+    other_class = _other_class(cell, written)
+    for edit in edits:
+        page.fail(
+            "expect",
+            line + edit.offset,
+            f"written: {_or_nothing(edit.written)}, "
+            f"found: {_or_nothing(edit.found)}{other_class}",
+        )
+
+
+def _or_nothing(line: str | None) -> str:
+    return "(nothing)" if line is None else line
+
+
+def _other_class(cell: Cell, written: str) -> str:
+    """A note, where the cell raises another class than the text names."""
+    named = re.findall(r"^(\w+(?:Error|Exception)): ", written, re.MULTILINE)
+    raised = cell.error["ename"] if cell.error else None
+    if not named or raised in named:
+        return ""
+    return f" (stated to raise {named[-1]}, raises {raised or 'nothing'})"
+
+
+def _quiet_kernels(app: Sphinx) -> None:
+    from jupyter_client.manager import KernelManager
+
+    # ipykernel warns on stderr of each kernel that listens unencrypted, and
+    # nbclient hands no configuration on to the manager that starts it:
+    # https://github.com/ipython/ipykernel/pull/1515
+    KernelManager.transport_encryption = "auto"
+    # Cells are named by their kernel's process id unless told otherwise, and
+    # jax prints the name: two builds would differ.
+    os.environ.setdefault("IPYKERNEL_CELL_NAME", "<cell>")
+
+
+def setup_cells(app: Sphinx) -> None:
+    """Add ``expect`` and set up the kernels."""
+    app.add_directive("expect", ExpectDirective)
+    app.connect("builder-inited", _quiet_kernels)

@@ -1,0 +1,102 @@
+"""Build a small site, or a copy of the real one, and read what the build said."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+_WARNING = re.compile(
+    r"^(?P<file>\S+?):(?P<line>\d+): WARNING: (?P<text>.*?)(?: \[(?P<kind>[\w.]+)\])?$",
+    re.MULTILINE,
+)
+
+CONF = '''
+extensions = ["shardlessons.sphinxext"]
+nb_execution_mode = "inline"
+nb_execution_allow_errors = True
+nb_output_stderr = "remove"
+nb_eval_name_regex = r"(?s).*"
+nb_render_plugin = "shardlessons"
+myst_enable_extensions = ["colon_fence"]
+html_theme = "basic"
+'''
+
+FRONT_MATTER = """\
+---
+file_format: mystnb
+kernelspec:
+  name: python3
+---
+
+"""
+
+
+@dataclass(frozen=True)
+class Said:
+    """One warning: the file's name, the line, the kind, the text."""
+
+    file: str
+    line: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a build left: exit code, warnings in order, ledger, output."""
+
+    code: int
+    stderr: str
+    out: Path
+
+    @property
+    def said(self) -> list[Said]:
+        return [
+            Said(Path(m["file"]).name, int(m["line"]), m["kind"] or "", m["text"])
+            for m in _WARNING.finditer(self.stderr)
+        ]
+
+    @property
+    def ledger(self) -> dict[str, Any]:
+        return json.loads((self.out / "facts.json").read_text("utf-8"))
+
+    def html(self, page: str = "index") -> str:
+        return (self.out / f"{page}.html").read_text("utf-8")
+
+
+def build(docs: Path, out: Path, *flags: str, epoch: int | None = None) -> Build:
+    """Run sphinx-build in a process of its own, as an author does."""
+    env = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    if epoch is not None:
+        env["SOURCE_DATE_EPOCH"] = str(epoch)
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-b", "html", *flags, docs, out],
+        capture_output=True,
+        text=True,
+        env=env,
+        check=False,
+    )
+    return Build(done.returncode, done.stderr, out)
+
+
+def small_site(folder: Path, page: str, **others: str) -> Path:
+    """Write a site of one page, with a kernel, and any other pages given."""
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / "conf.py").write_text(CONF, "utf-8")
+    (docs / "index.md").write_text(FRONT_MATTER + page, "utf-8")
+    for name, text in others.items():
+        (docs / f"{name}.md").write_text(text, "utf-8")
+    return docs
+
+
+# The first line of a page below its front matter.
+FIRST = FRONT_MATTER.count("\n") + 1
