@@ -14,8 +14,9 @@ import pytest
 from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
-from shardlessons import _draw, cpu_mesh, draw
-from shardlessons._draw import Drawing, Tile
+from shardlessons import _svg, cpu_mesh, draw
+from shardlessons._draw import Drawing
+from shardlessons._tiles import Tile
 
 # Text and ground of sphinx-book-theme, and of a page that is all black.
 THEMES = {
@@ -320,7 +321,7 @@ def test_either_shape_of_a_reshape_has_the_same_step():
 def test_replicas_are_stripes_of_the_colours_of_all_that_hold_them():
     first = svg(EACH[2]).find("g/svg")
 
-    expected = [("device-0", _draw.COLOURS[0]), ("device-1", _draw.COLOURS[1])]
+    expected = [("device-0", _svg.COLOURS[0]), ("device-1", _svg.COLOURS[1])]
     stripes = [(p.get("class"), p.get("stroke")) for p in first.iter("path")]
     assert expected == stripes
 
@@ -341,11 +342,11 @@ def test_strokes_and_text_take_the_colour_of_the_page():
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("colour", _draw.COLOURS)
+@pytest.mark.parametrize("colour", _svg.COLOURS)
 def test_text_has_contrast_on_every_colour(colour, theme):
     text, ground = map(rgb, THEMES[theme])
     seen = [
-        _draw.ALPHA * over + (1 - _draw.ALPHA) * under
+        _svg.ALPHA * over + (1 - _svg.ALPHA) * under
         for over, under in zip(rgb(colour), ground, strict=True)
     ]
     low, high = sorted([luminance(text), luminance(seen)])

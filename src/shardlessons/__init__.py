@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shardlessons._devices import DevicesError, cpu_devices, cpu_mesh
     from shardlessons._draw import Drawing, draw
     from shardlessons._reading import Bytes, Leaf, Reading, read
+    from shardlessons._tiles import Tile
 
 __version__ = "0.1.0"
 
@@ -26,6 +27,7 @@ _HOMES = {
     "Leaf": "_reading",
     "Reading": "_reading",
     "SpecError": "_arithmetic",
+    "Tile": "_tiles",
     "bytes_per_device": "_arithmetic",
     "cpu_devices": "_devices",
     "cpu_mesh": "_devices",
@@ -41,6 +43,7 @@ __all__ = [
     "Leaf",
     "Reading",
     "SpecError",
+    "Tile",
     "bytes_per_device",
     "cpu_devices",
     "cpu_mesh",

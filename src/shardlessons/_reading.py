@@ -140,8 +140,9 @@ def read(
         f: a function, which is jitted as it is; a jitted function, with
             whatever it was jitted with; or a call already traced, lowered
             or compiled, which takes no arguments here.
-        *args: the arguments of the call: arrays, ``jax.ShapeDtypeStruct``s
-            (with a sharding or without), scalars, any pytree of them.
+        *args: the arguments of the call: arrays, each a
+            ``jax.ShapeDtypeStruct`` (with a sharding or without), scalars,
+            any pytree of them.
         **kwargs: its keyword arguments.
 
     Returns:

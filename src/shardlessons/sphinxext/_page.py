@@ -64,11 +64,14 @@ class Page:
         """Line and column, from 1, of ``text`` at or below a line.
 
         MyST gives a role the first line of its block, and in a directive's
-        title the line below it, so the text itself is looked for. Each place
-        is given out once.
+        title the line below it, so the text itself is looked for, with the
+        backslash that a table asks for before a bar or without. Each place is
+        given out once.
         """
+        bar = re.escape("|")
+        pattern = re.escape(text).replace(bar, rf"\\?{bar}")
         for number in range(max(start - 1, 1), len(self.lines) + 1):
-            for found in re.finditer(re.escape(text), self.lines[number - 1]):
+            for found in re.finditer(pattern, self.lines[number - 1]):
                 place = (number, found.start() + 1)
                 if place not in self._taken:
                     self._taken.add(place)

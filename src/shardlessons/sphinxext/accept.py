@@ -36,7 +36,7 @@ def accept(facts: list[dict[str, Any]], root: Path) -> list[str]:
     for fact in facts:
         if not fact["holds"]:
             by_path[fact["path"]].append(fact)
-    report = []
+    report: list[str] = []
     for path, failing in sorted(by_path.items()):
         file = root / path
         lines = file.read_text("utf-8").splitlines(keepends=True)
@@ -45,7 +45,7 @@ def accept(facts: list[dict[str, Any]], root: Path) -> list[str]:
         for fact in failing:
             edit = _edit_role if fact["form"] == "check" else _edit_block
             edit(lines, fact)
-            report.append(_said(fact))
+        report += map(_said, reversed(failing))
         file.write_text("".join(lines), "utf-8")
     return report
 

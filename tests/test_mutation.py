@@ -1,0 +1,123 @@
+"""Change every value that the real pages state: the build has to name each one.
+
+All are changed at once, in a copy, in three ways one after the other. The
+build of the copy must warn once for each changed line, at that line, and of
+nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from site_builder import ROOT, Build, build
+
+from shardlessons.sphinxext._rules import proves_nothing
+
+_LAST = re.compile(r"[A-Za-z0-9](?=[^A-Za-z0-9]*$)")
+_FIRST = re.compile(r"[A-Za-z0-9]")
+
+
+def _other(character: str) -> str:
+    """Another character of the same kind: 1 for 0, b for a."""
+    for first, last in ("09", "az", "AZ"):
+        if first <= character <= last:
+            return first if character == last else chr(ord(character) + 1)
+    raise AssertionError(character)
+
+
+MUTATIONS: dict[str, Callable[[str], str]] = {
+    "the last character is another": lambda t: _LAST.sub(
+        lambda m: _other(m[0]), t, count=1
+    ),
+    "the first character is another": lambda t: _FIRST.sub(
+        lambda m: _other(m[0]), t, count=1
+    ),
+    "the last character is missing": lambda t: _LAST.sub("", t, count=1),
+}
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Build]:
+    """A copy of the pages and of the package, built: all facts hold."""
+    folder = tmp_path_factory.mktemp("right")
+    copy_tree(folder)
+    built = build_copy(folder)
+
+    assert [] == built.said
+    return folder, built
+
+
+def copy_tree(folder: Path) -> None:
+    for name in ("docs", "src"):
+        shutil.copytree(
+            ROOT / name,
+            folder / name,
+            ignore=shutil.ignore_patterns("__pycache__", "_build"),
+        )
+
+
+def build_copy(folder: Path) -> Build:
+    # Docstrings state facts as well: the copy's package is the one to read.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(folder / "src"))
+        return build(folder / "docs", folder / "out", "-E", "-n", "-j", "auto")
+
+
+def mutate(root: Path, facts: list[dict[str, Any]], change: Callable[[str], str]) -> Counter[tuple[str, int]]:
+    """Change each written value; return how many were changed on each line."""
+    changed: Counter[tuple[str, int]] = Counter()
+    by_path: dict[str, list[dict[str, Any]]] = {}
+    for fact in facts:
+        by_path.setdefault(fact["path"], []).append(fact)
+    for path, stated in by_path.items():
+        lines = (root / path).read_text("utf-8").split("\n")
+        # From the right, so that what stands to the left keeps its column.
+        for fact in sorted(stated, key=lambda f: (f["line"], -f["column"])):
+            number = fact["line"]
+            if fact["form"] == "check":
+                line, start = lines[number - 1], fact["column"]
+                end = start + line[start:].index(" <")
+                new = change(line[start:end])
+                assert new != line[start:end]
+                lines[number - 1] = line[:start] + new + line[end:]
+                changed[Path(path).name, number] += 1
+                continue
+            for offset in range(len(fact["written"].splitlines())):
+                line = lines[number - 1 + offset]
+                if not proves_nothing(line) and _FIRST.search(line):
+                    lines[number - 1 + offset] = change(line)
+                    assert line != lines[number - 1 + offset]
+                    changed[Path(path).name, number + offset] += 1
+        (root / path).write_text("\n".join(lines), "utf-8")
+    return changed
+
+
+@pytest.mark.parametrize("how", MUTATIONS)
+def test_every_changed_value_is_named_at_its_line(
+    how: str,
+    right: tuple[Path, Build],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, built = right
+    facts = built.ledger["facts"]
+    copy_tree(tmp_path)
+    changed = mutate(tmp_path, facts, MUTATIONS[how])
+    said = Counter(
+        (s.file, s.line) for s in build_copy(tmp_path).said
+    )
+
+    with capsys.disabled():
+        caught = sum((changed & said).values())
+        print(
+            f"\nmutation: {how}: {sum(changed.values())} written values changed "
+            f"in {len(facts)} facts, {caught} reported at their line"
+        )
+    assert Counter() == changed - said, "changed and not reported"
+    assert Counter() == said - changed, "reported and not changed"
