@@ -40,7 +40,6 @@ nb_execution_timeout = 120
 nb_eval_name_regex = r"(?s).*"  # any expression may be asked
 nb_output_stderr = "remove"  # reported as an error, with its line
 nb_render_plugin = "shardlessons"
-nb_merge_streams = True
 
 # --- API: https://www.sphinx-doc.org/en/master/usage/extensions/autodoc.html
 

@@ -100,6 +100,7 @@ def test_text_that_proves_nothing(text: str) -> None:
         ("a", "a\nb", [Difference(1, None, "b")]),
         ("a\n...\nz", "a\nb\nc\nz", []),
         ("a\n...\ny", "a\nb\nc\nz", [Difference(2, "y", "z")]),
+        ("a x ...\ny", "a b c\nd\ne\ny", [Difference(0, "a x ...", "a b c")]),
         # Broken into lines elsewhere: only the line with the wrong word.
         ("a b\nc x\ne", "a b c d e", [Difference(1, "c x", "c d")]),
         ("a b\nc ...\ne", "a b c d e", []),

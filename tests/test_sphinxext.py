@@ -422,3 +422,16 @@ def test_later_blocks_carry_the_prelude(tmp_path: Path) -> None:
         )
         == 1
     )
+
+
+def test_output_that_comes_in_pieces_is_shown_as_one(tmp_path: Path) -> None:
+    page = "# A page\n\n" + cell(
+        "import sys, time\n"
+        "for piece in ('a', 'b\\nc', '\\n', 'd\\n'):\n"
+        "    print(piece, end='', flush=True)\n"
+        "    time.sleep(0.3)"
+    )
+    built = build_page(tmp_path, page + expect("ab\nc\nd"), "-W")
+
+    assert [] == built.said
+    assert "<pre><span></span>ab\nc\nd\n</pre>" in built.html()

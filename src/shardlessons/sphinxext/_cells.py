@@ -74,6 +74,20 @@ def _error_text(output: Any) -> str:
 class CellRenderer(NbElementRenderer):
     """myst-nb's renderer, which also holds each cell to what is stated of it."""
 
+    def render_stdout(
+        self, output: Any, cell_metadata: Any, cell_index: int, source_line: int
+    ) -> list[nodes.Element]:
+        """Show what a cell prints as one block, however it came in pieces.
+
+        myst-nb's own nb_merge_streams breaks lines where the pieces meet.
+        """
+        outputs = self.renderer.nb_client.notebook.cells[cell_index].outputs
+        printed = [o for o in outputs if o.get("name") == "stdout"]
+        if output is not printed[0]:
+            return []
+        whole = {**output, "text": "".join(o["text"] for o in printed)}
+        return super().render_stdout(whole, cell_metadata, cell_index, source_line)
+
     def render_error(
         self, output: Any, cell_metadata: Any, cell_index: int, source_line: int
     ) -> list[nodes.Element]:
@@ -173,16 +187,7 @@ def _compare(page: Page, cell: Cell, written: str, line: int) -> None:
         page.fail("expect", line, "the {expect} holds for any output: write it out")
     other_class = _other_class(cell, written)
     for edit in edits:
-        page.fail(
-            "expect",
-            line + edit.offset,
-            f"written: {_or_nothing(edit.written)}, "
-            f"found: {_or_nothing(edit.found)}{other_class}",
-        )
-
-
-def _or_nothing(line: str | None) -> str:
-    return "(nothing)" if line is None else line
+        page.fail("expect", line + edit.offset, edit.said + other_class)
 
 
 def _other_class(cell: Cell, written: str) -> str:

@@ -70,36 +70,32 @@ def _run(
     """Run the examples of a text that begins at a line of the file."""
     for example in _PARSER.get_examples(text):
         source = example.source.rstrip()
-        line = start + example.lineno
+        first = start + example.lineno
         answer = page.ask(
             "example", example.source, example.want, example.exc_msg
         )
-        # The answer's first line stands below the statement's last.
-        want_line = line + len(source.splitlines())
-        want = "\n".join(_lines_of(example.want))
-        if want or answer.found:
-            page.record(
-                form, want_line if want else line, source, want, answer, file=file
-            )
-        if answer.holds:
-            continue
-        if answer.raised:
-            page.fail("raised", line, f"`{source}` raises {answer.found}", file)
-            continue
-        for edit in _rules.differences(want, answer.found):
-            written = "(nothing)" if edit.written is None else edit.written
-            found = "(nothing)" if edit.found is None else edit.found
-            page.fail(
-                form,
-                (want_line if want else line) + edit.offset,
-                f"written: {written}, found: {found}, "
-                f"asked: {source.splitlines()[0]}",
-                file,
-            )
-
-
-def _lines_of(want: str) -> list[str]:
-    return want.rstrip().splitlines()
+        # What is stated stands below the statement: a text, or the last
+        # lines of a traceback.
+        below = first + len(source.splitlines())
+        stated = example.want.rstrip()
+        if example.exc_msg is not None:
+            whole, stated = stated, example.exc_msg.rstrip()
+            below += len(whole.splitlines()) - len(stated.splitlines())
+        if not stated:
+            below = first
+        if stated or answer.found:
+            page.record(form, below, source, stated, answer, file=file)
+        if answer.raised and example.exc_msg is None:
+            page.fail("raised", first, f"`{source}` raises {answer.found}", file)
+        elif not answer.holds:
+            asked = source.splitlines()[0]
+            for edit in _rules.differences(stated, answer.found):
+                page.fail(
+                    form,
+                    below + edit.offset,
+                    f"{edit.said}, asked: {asked}",
+                    file,
+                )
 
 
 def _run_docstring(

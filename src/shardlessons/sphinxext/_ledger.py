@@ -21,7 +21,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, order=True)
 class Fact:
-    """One stated value: where it stands, what was asked, what was found."""
+    """One stated value: where it stands, what was asked, what was found.
+
+    ``raised`` says that asking raised what is not stated: ``found`` is an
+    error then, and no value.
+    """
 
     page: str
     path: str
@@ -32,6 +36,7 @@ class Fact:
     written: str
     found: str
     holds: bool
+    raised: bool
 
 
 @dataclass(frozen=True, order=True)
@@ -134,8 +139,16 @@ def _rows(entries: Iterable[Any]) -> list[dict[str, Any]]:
 # --- the build's side -------------------------------------------------------
 
 
-def _read_failed_again(app: Sphinx, env: BuildEnvironment, *_: Any) -> list[str]:
-    return [page for page in ledger_of(env).failed() if page in env.found_docs]
+def _read_again(app: Sphinx, env: BuildEnvironment, *_: Any) -> list[str]:
+    """The pages that failed, and those read by an older state of the package."""
+    package = Path(__file__).parents[1]
+    newest = max(file.stat().st_mtime for file in package.rglob("*.py"))
+    return [
+        page
+        for page in sorted(env.found_docs)
+        if page in ledger_of(env).failed()
+        or env.all_docs.get(page, 0) < newest * 1_000_000  # microseconds
+    ]
 
 
 def _finish(app: Sphinx, exception: Exception | None) -> None:
@@ -151,5 +164,5 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
 def setup_ledger(app: Sphinx) -> None:
     """Keep the ledger, write it, and read pages that failed again."""
     app.add_domain(Ledger)
-    app.connect("env-get-outdated", _read_failed_again)
+    app.connect("env-get-outdated", _read_again)
     app.connect("build-finished", _finish)

@@ -116,6 +116,7 @@ class Page:
             written=written,
             found=answer.found,
             holds=answer.holds,
+            raised=answer.raised and not answer.holds,
         )
         ledger_of(self._env).add_fact(fact)
         return fact

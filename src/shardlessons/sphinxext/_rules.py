@@ -158,6 +158,15 @@ class Difference:
     written: str | None
     found: str | None
 
+    @property
+    def said(self) -> str:
+        """The two, as a message says them."""
+        written, found = (
+            "(nothing)" if text is None else text
+            for text in (self.written, self.found)
+        )
+        return f"written: {written}, found: {found}"
+
 
 def differences(written: str, found: str) -> list[Difference]:
     """The lines that differ, none if the two texts agree as a whole."""
@@ -200,10 +209,14 @@ def _by_line(ours: list[str], theirs: list[str]) -> list[Difference]:
 
 def _by_word(lines: list[str], theirs: list[str]) -> list[Difference]:
     words = [(n, word) for n, line in enumerate(lines) for word in line.split()]
+    if not words:
+        return []
     found: list[list[str]] = [[] for _ in lines]
     differ: set[int] = set()
     for step, i, j in _align([word for _, word in words], theirs):
-        line = words[min(i, len(words) - 1)][0] if words else 0
+        if step == "any" and not (i < len(words) and proves_nothing(words[i][1])):
+            i -= 1  # the word before, which ends in dots
+        line = words[min(i, len(words) - 1)][0]
         if step in ("change", "drop", "add"):
             differ.add(line)
         if step in ("change", "add", "same"):
@@ -217,8 +230,7 @@ def _align(ours: list[str], theirs: list[str]) -> list[tuple[str, int, int]]:
     """The cheapest way from one list of texts to another.
 
     Each step is ``same``, ``change``, ``drop`` (of ours), ``add`` (of
-    theirs), or ``any``: a bare ``...`` of ours that stands for any number of
-    theirs.
+    theirs), or ``any``: one of theirs that a ``...`` of ours stands for.
     """
     rows, columns = len(ours), len(theirs)
     cost = [[0] * (columns + 1) for _ in range(rows + 1)]
@@ -226,15 +238,19 @@ def _align(ours: list[str], theirs: list[str]) -> list[tuple[str, int, int]]:
     for i in range(rows, -1, -1):
         wild = i < rows and proves_nothing(ours[i])
         for j in range(columns, -1, -1):
+            # At equal cost the first way is taken.
             ways = []
-            if wild:
-                ways.append((cost[i + 1][j], "end"))
-                if j < columns:
-                    ways.append((cost[i][j + 1], "any"))
-            elif i < rows and j < columns:
+            if i < rows and j < columns and not wild:
                 if same_text(ours[i], theirs[j]):
                     ways.append((cost[i + 1][j + 1], "same"))
                 ways.append((1 + cost[i + 1][j + 1], "change"))
+            if wild:
+                ways.append((cost[i + 1][j], "end"))
+            open_end = (
+                i > 0 and ours[i - 1].endswith("...") and not proves_nothing(ours[i - 1])
+            )
+            if j < columns and (wild or open_end):
+                ways.append((cost[i][j + 1], "any"))
             if i < rows:
                 ways.append((1 + cost[i + 1][j], "drop"))
             if j < columns:

@@ -17,52 +17,66 @@ from shardlessons.sphinxext import _rules
 
 
 class CannotAccept(Exception):
-    """A found value that cannot stand where the written one does."""
+    """A found value cannot stand where the written one does."""
 
 
-def accept(facts: list[dict[str, Any]], root: Path) -> list[str]:
-    """Edit the files below ``root``; return a line for each fact rewritten.
+def accept(
+    facts: list[dict[str, Any]], root: Path
+) -> tuple[list[str], list[str]]:
+    """Edit the files below ``root``.
 
     Args:
         facts: the ``facts`` of a ``facts.json``.
         root: the folder that the facts' paths start from.
 
-    Raises:
-        CannotAccept: a value cannot be written where its fact stands, or the
-            file no longer says what the build read. Files edited up to then
-            stay edited.
+    Returns:
+        A line for each fact that was rewritten, and one for each that has to
+        be mended by hand.
     """
     by_path: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for fact in facts:
         if not fact["holds"]:
             by_path[fact["path"]].append(fact)
-    report: list[str] = []
+    done: list[str] = []
+    left: list[str] = []
     for path, failing in sorted(by_path.items()):
         file = root / path
         lines = file.read_text("utf-8").splitlines(keepends=True)
+        said = []
         # From the end, so that what comes before keeps its place.
-        failing.sort(key=lambda f: (f["line"], f["column"]), reverse=True)
-        for fact in failing:
-            edit = _edit_role if fact["form"] == "check" else _edit_block
-            edit(lines, fact)
-        report += map(_said, reversed(failing))
+        for fact in sorted(
+            failing, key=lambda f: (f["line"], f["column"]), reverse=True
+        ):
+            place = f"{path}:{fact['line']}"
+            try:
+                _edit(lines, fact)
+            except CannotAccept as error:
+                left.append(f"{place}: {error}")
+            else:
+                said.append(f"{place}: {_said(fact)}")
         file.write_text("".join(lines), "utf-8")
-    return report
+        done += reversed(said)
+    return done, left
+
+
+def _edit(lines: list[str], fact: dict[str, Any]) -> None:
+    if fact["raised"]:
+        raise CannotAccept(f"asking raises {fact['found']}: mend it by hand")
+    edit = _edit_role if fact["form"] == "check" else _edit_block
+    edit(lines, fact)
 
 
 def _said(fact: dict[str, Any]) -> str:
-    place = f"{fact['path']}:{fact['line']}"
     written, found = (
         " / ".join(fact[key].splitlines()) for key in ("written", "found")
     )
-    return f"{place}: {written} -> {found}"
+    return f"{written} -> {found}"
 
 
 def _edit_role(lines: list[str], fact: dict[str, Any]) -> None:
     index, start = fact["line"] - 1, fact["column"] - 1
-    place = f"{fact['path']}:{fact['line']}"
     if "\n" in fact["found"]:
-        raise CannotAccept(f"{place}: the value has several lines: use {{expect}}")
+        raise CannotAccept("the value has several lines: use {expect}")
     # Text in a table has its bars escaped.
     for escaped in (False, True):
         old, new = (
@@ -73,7 +87,7 @@ def _edit_role(lines: list[str], fact: dict[str, Any]) -> None:
         if after.startswith(f"`{old} <"):
             lines[index] = lines[index][:start] + "`" + new + after[1 + len(old) :]
             return
-    raise CannotAccept(f"{place}: the file has changed since the build: build again")
+    raise CannotAccept("the file has changed since the build: build again")
 
 
 def _edit_block(lines: list[str], fact: dict[str, Any]) -> None:
@@ -81,10 +95,9 @@ def _edit_block(lines: list[str], fact: dict[str, Any]) -> None:
     written = fact["written"].splitlines()
     old = lines[first : first + len(written)]
     if [line.strip() for line in old] != [line.strip() for line in written]:
-        raise CannotAccept(
-            f"{fact['path']}:{fact['line']}: the file has changed since the build, "
-            "or the example prints nothing yet: build again, or write it by hand"
-        )
+        raise CannotAccept("the file has changed since the build: build again")
+    if not written:
+        raise CannotAccept(f"nothing is written; write {fact['found']}")
     indent = old[0][: len(old[0]) - len(old[0].lstrip())] if old else ""
     lines[first : first + len(written)] = [
         f"{indent}{line}\n" if line else "\n"
@@ -93,7 +106,7 @@ def _edit_block(lines: list[str], fact: dict[str, Any]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line: 0 when all failing facts were rewritten."""
+    """The command line: 0 when every failing fact was rewritten."""
     parser = argparse.ArgumentParser(prog="accept", description=__doc__)
     parser.add_argument("ledger", type=Path, help="facts.json of a build")
     parser.add_argument(
@@ -104,13 +117,11 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     ledger = json.loads(options.ledger.read_text("utf-8"))
-    try:
-        report = accept(ledger["facts"], options.root)
-    except CannotAccept as error:
-        print(error, file=sys.stderr)
-        return 1
-    print("\n".join([*report, f"{len(report)} facts rewritten"]))
-    return 0
+    done, left = accept(ledger["facts"], options.root)
+    print("\n".join([*done, f"rewritten: {len(done)}"]))
+    if left:
+        print("\n".join([*left, f"left: {len(left)}"]), file=sys.stderr)
+    return 1 if left else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,212 @@
+"""A machine with Python and pip alone: README, CI and Read the Docs agree."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+# The interpreter that made this environment: the environment has no pip.
+PYTHON = Path(sys._base_executable)
+# Settings of the session that runs the tests, which no fresh machine has.
+SESSION = {"PYTHONPATH", "UV_PROJECT_ENVIRONMENT", "UV_PYTHON", "VIRTUAL_ENV"}
+
+
+def blocks(language: str) -> list[str]:
+    """The README's blocks in `language`."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
+
+
+def commands() -> list[str]:
+    """The README's commands for a machine with Python and pip alone."""
+    lines = "".join(blocks("console")).splitlines()
+    return [line[2:] for line in lines if line.startswith("$ python3 ")]
+
+
+def checkout(folder: Path) -> Path:
+    """A copy of the working tree without what git ignores."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.check_output(listing, cwd=ROOT, text=True)
+    for name in names.split("\0"):
+        if name and (ROOT / name).exists():  # one deleted since is listed still
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def run(command: str, tree: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell command in `tree`, where python and python3 are `PYTHON`."""
+    path = tree.parent / "bin"
+    path.mkdir(exist_ok=True)
+    for name in ["python", "python3"]:
+        (path / name).write_text(f'#!/bin/sh\nexec "{PYTHON}" "$@"\n')
+        (path / name).chmod(0o755)
+    outside = {key: value for key, value in os.environ.items() if key not in SESSION}
+    env = outside | {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"} | env
+    return subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=tree,
+        env=env,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=900,
+    )
+
+
+def noxfile(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The names in noxfile.py, read without nox, which tests go without."""
+    monkeypatch.setitem(sys.modules, "nox", MagicMock())
+    names = {"__name__": "noxfile", "__file__": str(ROOT / "noxfile.py")}
+    exec(compile(NOXFILE, ROOT / "noxfile.py", "exec"), names)
+    return names
+
+
+# --- The commands
+
+
+def test_ci_runs_the_commands_of_the_readme() -> None:
+    ci = subprocess.check_output([ROOT / ".ci/run", "commands"], text=True)
+
+    assert commands() == ci.splitlines()
+    assert commands() == [f"python3 noxfile.py -s {task}" for task in ("docs", "tests")]
+
+
+def test_read_the_docs_runs_the_command_of_the_readme() -> None:
+    (command,) = read_the_docs()
+
+    assert command == f"{commands()[0]} -- html $READTHEDOCS_OUTPUT/html"
+
+
+def test_readme_example_prints_what_it_says() -> None:
+    (example,), (expected,) = blocks("python"), blocks("text")
+    actual = subprocess.check_output([sys.executable, "-c", example], text=True)
+
+    assert expected == actual
+
+
+# --- The start without nox and uv
+
+
+def test_uv_comes_from_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    version, hashes = noxfile(monkeypatch)["locked_uv"]()
+    lock = (ROOT / "uv.lock").read_text(encoding="utf-8")
+    wheel = rf'/uv-{re.escape(version)}-py3-none-.*\.whl", hash = "(sha256:\w{{64}})"'
+
+    assert hashes == re.findall(wheel, lock)
+    assert len(hashes) > 10  # a wheel for each system
+
+
+def test_nox_and_uv_are_in_the_group_that_the_start_installs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    header = re.search(r"^# dependencies = (\[.*\])$", NOXFILE, re.M)
+
+    assert header is not None
+    assert project["dependency-groups"]["nox"] == ast.literal_eval(header[1])
+
+
+def test_uv_of_another_hash_is_refused(tmp_path: Path) -> None:
+    tree = checkout(tmp_path / "tree")
+    lock = (tree / "uv.lock").read_text(encoding="utf-8")
+    forged = re.sub(
+        r"(/uv-[\d.]+-py3-none-.*?sha256:)(\w)",
+        lambda found: found[1] + ("1" if found[2] == "0" else "0"),
+        lock,
+    )
+    (tree / "uv.lock").write_text(forged, encoding="utf-8")
+    result = run("python3 noxfile.py --list", tree)
+
+    assert result.returncode == 1
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES" in result.stdout
+    assert "noxfile.py: pip could not install uv" in result.stdout
+    assert list((tree / ".nox/bootstrap").iterdir()) == []
+
+
+def test_an_older_python_is_told_so_in_one_line() -> None:
+    ast.parse(NOXFILE, feature_version=(3, 7))
+    older = "import sys; sys.version_info = (3, 10, 4); exec(sys.stdin.read())"
+    result = subprocess.run(
+        [sys.executable, "-c", older], input=NOXFILE, text=True, capture_output=True
+    )
+
+    assert result.returncode == 1
+    expected = "noxfile.py: this is Python 3.10.4; Python 3.11 or later is needed\n"
+    assert result.stderr == expected
+
+
+# --- The builds: each makes an environment and runs every page
+
+
+def read_the_docs() -> list[str]:
+    """The commands of .readthedocs.yaml, all in the step that builds HTML."""
+    config = yaml.safe_load((ROOT / ".readthedocs.yaml").read_text(encoding="utf-8"))
+
+    assert list(config) == ["version", "build"]
+    assert list(config["build"]["jobs"]) == ["build"]
+    assert list(config["build"]["jobs"]["build"]) == ["html"]
+    return config["build"]["jobs"]["build"]["html"]
+
+
+def assert_clean(result: subprocess.CompletedProcess[str]) -> None:
+    warning = r"^.*(?:WARNING|Warning:).*$|^warning.*$"
+    warnings = re.findall(warning, result.stdout, re.M)
+
+    assert (0, []) == (result.returncode, warnings), result.stdout
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as Read the Docs builds it, dated 2026-01-01."""
+    tree = checkout(tmp_path_factory.mktemp("published") / "tree")
+    output = tree / "_readthedocs"
+    for command in read_the_docs():
+        dated = {"SOURCE_DATE_EPOCH": "1767225600", "READTHEDOCS_OUTPUT": str(output)}
+        assert_clean(run(command, tree, **dated))
+    return output / "html"
+
+
+def test_read_the_docs_publishes_the_site(published: Path) -> None:
+    assert (published / "index.html").is_file()
+    assert (published / "facts.json").is_file()
+
+
+def test_two_builds_of_one_date_are_the_same(published: Path, tmp_path: Path) -> None:
+    tree = checkout(tmp_path / "elsewhere")
+    result = run(commands()[0], tree, SOURCE_DATE_EPOCH="1767225600")
+    assert_clean(result)
+    again = tree / "build/html"
+
+    assert f"The site is at {again / 'index.html'}\n" in result.stdout
+    assert pages(published) == pages(again)
+    for page in pages(published):
+        assert first_difference(published / page, again / page) is None
+
+
+def pages(site: Path) -> list[str]:
+    return sorted(str(page.relative_to(site)) for page in site.rglob("*.html"))
+
+
+def first_difference(one: Path, two: Path) -> str | None:
+    """Where the two files differ, as the line of each; None where they do not."""
+    if one.read_bytes() == two.read_bytes():
+        return None
+    lines = zip_longest(*(path.read_bytes().split(b"\n") for path in (one, two)))
+    number, (old, new) = next(
+        (number, pair) for number, pair in enumerate(lines, 1) if pair[0] != pair[1]
+    )
+    return f"{one}:{number}: {old!r}\n{two}:{number}: {new!r}"
