@@ -46,6 +46,8 @@ nb_render_plugin = "shardlessons"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True  # attributes as a list, without a box for each type
+default_role = "code"  # what a docstring has in single backticks
 
 # --- Look: https://sphinx-book-theme.readthedocs.io/en/stable/reference/api-reference.html
 
@@ -59,6 +61,7 @@ html_theme_options = {
     "show_navbar_depth": 2,
     "show_toc_level": 2,
     "use_fullscreen_button": False,
+    "navbar_persistent": [],  # the sidebar has the search button
 }
 
 # --- Copying: https://sphinx-copybutton.readthedocs.io/en/latest/use.html

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -71,12 +72,28 @@ class Build:
         return (self.out / f"{page}.html").read_text("utf-8")
 
 
-def build(docs: Path, out: Path, *flags: str, epoch: int | None = None) -> Build:
+def copy_tree(folder: Path) -> None:
+    """Copy the real pages and the package that they document."""
+    for name in ("docs", "src"):
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
+
+
+def build_copy(folder: Path) -> Build:
+    """Build what :func:`copy_tree` copied, documenting the copy's package."""
+    return build(
+        folder / "docs",
+        folder / "out",
+        *("-E", "-n", "-j", "auto"),
+        PYTHONPATH=str(folder / "src"),
+    )
+
+
+def build(docs: Path, out: Path, *flags: str, **variables: str) -> Build:
     """Run sphinx-build in a process of its own, as an author does."""
-    env = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", **variables}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
-    if epoch is not None:
-        env["SOURCE_DATE_EPOCH"] = str(epoch)
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-q", "-b", "html", *flags, docs, out],
         capture_output=True,

@@ -8,14 +8,13 @@ nothing else.
 from __future__ import annotations
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from site_builder import ROOT, Build, build
+from site_builder import Build, build_copy, copy_tree
 
 from shardlessons.sphinxext._rules import proves_nothing
 
@@ -44,34 +43,9 @@ MUTATIONS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def right(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Build]:
-    """A copy of the pages and of the package, built: all facts hold."""
-    folder = tmp_path_factory.mktemp("right")
-    copy_tree(folder)
-    built = build_copy(folder)
-
-    assert [] == built.said
-    return folder, built
-
-
-def copy_tree(folder: Path) -> None:
-    for name in ("docs", "src"):
-        shutil.copytree(
-            ROOT / name,
-            folder / name,
-            ignore=shutil.ignore_patterns("__pycache__", "_build"),
-        )
-
-
-def build_copy(folder: Path) -> Build:
-    # Docstrings state facts as well: the copy's package is the one to read.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(folder / "src"))
-        return build(folder / "docs", folder / "out", "-E", "-n", "-j", "auto")
-
-
-def mutate(root: Path, facts: list[dict[str, Any]], change: Callable[[str], str]) -> Counter[tuple[str, int]]:
+def mutate(
+    root: Path, facts: list[dict[str, Any]], change: Callable[[str], str]
+) -> Counter[tuple[str, int]]:
     """Change each written value; return how many were changed on each line."""
     changed: Counter[tuple[str, int]] = Counter()
     by_path: dict[str, list[dict[str, Any]]] = {}
@@ -103,17 +77,15 @@ def mutate(root: Path, facts: list[dict[str, Any]], change: Callable[[str], str]
 @pytest.mark.parametrize("how", MUTATIONS)
 def test_every_changed_value_is_named_at_its_line(
     how: str,
-    right: tuple[Path, Build],
+    real_site: tuple[Path, Build],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    _, built = right
+    _, built = real_site
     facts = built.ledger["facts"]
     copy_tree(tmp_path)
     changed = mutate(tmp_path, facts, MUTATIONS[how])
-    said = Counter(
-        (s.file, s.line) for s in build_copy(tmp_path).said
-    )
+    said = Counter((s.file, s.line) for s in build_copy(tmp_path).said)
 
     with capsys.disabled():
         caught = sum((changed & said).values())

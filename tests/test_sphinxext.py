@@ -57,7 +57,7 @@ def test_a_right_page_passes(tmp_path: Path) -> None:
 
 def test_the_foot_counts_the_facts_of_the_page(tmp_path: Path) -> None:
     docs = small_site(tmp_path, RIGHT)
-    built = build(docs, tmp_path / "out", epoch=86400)
+    built = build(docs, tmp_path / "out", SOURCE_DATE_EPOCH="86400")
 
     assert "4 facts on this page, asked on 1970-01-02: each one holds." in built.html()
 

@@ -27,6 +27,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from shardlessons.sphinxext._ledger import setup_ledger
     from shardlessons.sphinxext._notation import setup_notation
     from shardlessons.sphinxext._prelude import setup_prelude
+    from shardlessons.sphinxext._terms import setup_terms
 
     app.setup_extension("myst_nb")
     app.setup_extension("sphinx_design")
@@ -37,6 +38,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_notation(app)
     setup_prelude(app)
     setup_foot(app)
+    setup_terms(app)
     return {
         "version": "0.1.0",
         "parallel_read_safe": True,

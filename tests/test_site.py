@@ -1,0 +1,212 @@
+"""The site as built: what a reader copies, sees and finds."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+from site_builder import ROOT, Build
+
+CHAPTER = [
+    "propagation",
+    "placement",
+    "ahead-of-time",
+    "bytes",
+    "axis-types",
+    "check-yourself",
+]
+PAGES = sorted(path.stem for path in (ROOT / "docs").glob("*.md"))
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code that can be copied, and the output shown below it."""
+
+    page: str
+    code: str
+    shown: str | None
+    error: str | None
+
+
+def soup(built: Build, page: str) -> BeautifulSoup:
+    return BeautifulSoup(built.html(page), "html.parser")
+
+
+def seen(built: Build, page: str) -> BeautifulSoup:
+    """The page without what is hidden in it for copying."""
+    tree = soup(built, page)
+    for hidden in tree.select(".prelude"):
+        hidden.decompose()
+    return tree
+
+
+def cells(built: Build, page: str) -> list[Block]:
+    blocks = []
+    for cell in soup(built, page).select("div.cell"):
+        code = cell.select_one("div.cell_input pre")
+        outputs = cell.select("div.cell_output pre")
+        assert code is not None
+        text = "".join(output.get_text() for output in outputs)
+        raised = cell.select_one("div.cell_output .error") is not None
+        blocks.append(
+            Block(
+                page,
+                code.get_text(),
+                text if outputs and not raised else None,
+                text.split(":")[0] if raised else None,
+            )
+        )
+    return blocks
+
+
+def examples(built: Build, page: str) -> list[Block]:
+    """The examples of answers, as the copy button hands them out."""
+    return [
+        Block(page, without_prompts(pre), None, raises(pre))
+        for pre in soup(built, page).select("details.question pre")
+    ]
+
+
+def without_prompts(pre: Tag) -> str:
+    # What conf.py has sphinx-copybutton do.
+    return "\n".join(
+        line[4:]
+        for line in pre.get_text().splitlines()
+        if line.startswith((">>> ", "... "))
+    )
+
+
+def raises(pre: Tag) -> str | None:
+    found = re.search(r"^Traceback .*\n(\w+): ", pre.get_text(), re.MULTILINE)
+    return found[1] if found else None
+
+
+def test_every_block_that_can_be_copied_runs_alone(
+    real_site: tuple[Path, Build], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, built = real_site
+    blocks = [
+        block
+        for page in [*CHAPTER, "index", "authors"]
+        for block in [*cells(built, page), *examples(built, page)]
+    ]
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("run_blocks.py")],
+        input=json.dumps([block.code for block in blocks]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answers = json.loads(done.stdout)
+
+    with capsys.disabled():
+        print(f"\nblocks run alone: {len(blocks)}")
+    for block, answer in zip(blocks, answers, strict=True):
+        assert (block.error, block.code) == (answer["error"], block.code)
+        if block.shown is not None:
+            assert (block.shown, block.code) == (answer["printed"], block.code)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_code_fits_its_column(page: str, real_site: tuple[Path, Build]) -> None:
+    _, built = real_site
+    too_long = [
+        line
+        for pre in seen(built, page).select("div.cell_input pre, details pre")
+        for line in pre.get_text().splitlines()
+        if len(line) > 76
+    ]
+
+    assert [] == too_long
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_foot_says_what_the_ledger_says(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    _, built = real_site
+    facts = [f for f in built.ledger["facts"] if f["page"] == page]
+    foot = soup(built, page).select_one(".facts-foot")
+
+    if not facts:
+        assert foot is None
+        return
+    (versions,) = built.ledger["asked"]
+    of_whom = "" if page == "authors" else f"of {versions} "  # that one has no jax
+    said = re.sub(r"\d{4}-\d\d-\d\d", "DAY", foot.get_text().strip())
+
+    assert (
+        f"{len(facts)} fact{'s'[: len(facts) != 1]} on this page, "
+        f"asked {of_whom}on DAY: each one holds." == said
+    )
+
+
+def test_stated_is_proven(
+    real_site: tuple[Path, Build], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, built = real_site
+    counts = built.ledger["counts"]
+
+    with capsys.disabled():
+        print(f"\nfacts: {counts}")
+    assert counts["stated"] == counts["proven"] == len(built.ledger["facts"])
+    assert counts["notation"] == len(built.ledger["notation"])
+
+
+@pytest.mark.parametrize("page", CHAPTER)
+def test_every_page_of_the_chapter_asks_two_questions(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    _, built = real_site
+    questions = soup(built, page).select("details.question")
+
+    assert 2 <= len(questions)
+    assert all(not question.has_attr("open") for question in questions)
+
+
+@pytest.mark.parametrize("page", CHAPTER)
+def test_the_index_leads_to_every_page(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    _, built = real_site
+    links = {a["href"] for a in soup(built, "index").select("article a[href]")}
+
+    assert f"{page}.html" in links
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_term_says_what_it_means_where_it_is_used(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    _, built = real_site
+    glossary = soup(built, "glossary")
+    for term in soup(built, page).select("a:has(> .std-term)"):
+        anchor = term["href"].partition("#")[2]
+        meaning = glossary.select_one(f"dt#{anchor} + dd")
+
+        assert meaning is not None
+        assert " ".join(meaning.get_text().split()) == term["title"]
+
+
+def test_each_term_of_the_chapter_is_explained(
+    real_site: tuple[Path, Build],
+) -> None:
+    _, built = real_site
+    wanted = {
+        "XLA", "SPMD", "Shardy", "mesh", "axis", "spec", "committed", "lowering",
+        "collective", "all-gather", "all-reduce", "reduce-scatter", "all-to-all",
+        "ragged-all-to-all", "collective-permute", "collective-broadcast",
+        "per-device bytes", "replica group", "donation",
+    }  # fmt: skip
+    terms = {
+        term.get_text().strip().removesuffix("#").strip()
+        for term in soup(built, "glossary").select("dl.glossary dt")
+    }
+
+    assert set() == wanted - terms
