@@ -36,4 +36,5 @@ def run(source: str) -> dict[str, str | None]:
     return answer
 
 
-json.dump([run(source) for source in json.load(sys.stdin)], sys.stdout)
+if __name__ == "__main__":
+    json.dump([run(source) for source in json.load(sys.stdin)], sys.stdout)

@@ -19,7 +19,7 @@ _WARNING = re.compile(
 )
 
 CONF = '''
-extensions = ["shardlessons.sphinxext"]
+extensions = ["shardlessons.sphinxext", "sphinx.ext.autodoc"]
 nb_execution_mode = "inline"
 nb_execution_allow_errors = True
 nb_output_stderr = "remove"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -195,6 +196,55 @@ def test_two_builds_of_one_date_are_the_same(published: Path, tmp_path: Path) ->
     assert pages(published) == pages(again)
     for page in pages(published):
         assert first_difference(published / page, again / page) is None
+
+
+def test_another_jax_is_named_fact_by_fact_and_accepted(
+    published: Path, tmp_path: Path
+) -> None:
+    tree = checkout(tmp_path / "tree")
+    before = texts(tree)
+    docs, other = commands()[0], "--jax 0.8.3"
+    failed = run(f"{docs} -- {other}", tree)
+    facts = ledger(tree / "build/html")
+    # A fact has changed if the two releases answer differently, whatever the
+    # pages say. What a page leaves open with dots may change unnamed.
+    answers = {key(fact): fact["found"] for fact in ledger(published)}
+    exact = [fact for fact in facts if "..." not in fact["written"]]
+    changed = {key(f) for f in exact if f["found"] != answers[key(f)]}
+    named = {key(f) for f in exact if not f["holds"]}
+    lines = set(re.findall(r"/(docs/\S+\.md:\d+): WARNING", failed.stdout))
+    accepted = run(f"{docs.replace('docs', 'accept')} -- {other}", tree)
+    after = texts(tree)
+
+    assert failed.returncode != 0
+    assert changed == named
+    assert 0 < len(changed) < len(exact)
+    assert accepted.returncode == 0, accepted.stdout
+    assert before.keys() == after.keys()
+    assert lines == {
+        f"{path}:{number}"
+        for path in before
+        for number, (old, new) in enumerate(zip(before[path], after[path]), 1)
+        if old != new
+    }
+    assert_clean(run(f"{docs} -- {other}", tree))
+
+
+def ledger(site: Path) -> list[dict[str, Any]]:
+    return json.loads((site / "facts.json").read_text("utf-8"))["facts"]
+
+
+def key(fact: dict[str, Any]) -> tuple[Any, ...]:
+    return fact["path"], fact["line"], fact["column"], fact["expression"]
+
+
+def texts(tree: Path) -> dict[str, list[str]]:
+    """The lines of all that states facts, by its path in the tree."""
+    files = [*tree.glob("docs/*.md"), *tree.glob("src/**/*.py")]
+    return {
+        str(file.relative_to(tree)): file.read_text("utf-8").splitlines()
+        for file in files
+    }
 
 
 def pages(site: Path) -> list[str]:

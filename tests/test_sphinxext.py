@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from site_builder import FIRST, FRONT_MATTER, Build, Said, build, small_site
+from site_builder import (
+    FIRST,
+    FRONT_MATTER,
+    Build,
+    Said,
+    build,
+    copy_tree,
+    small_site,
+)
 
 
 def build_page(folder: Path, page: str, *flags: str) -> Build:
@@ -399,7 +407,7 @@ def test_an_error_is_shown_without_a_traceback(tmp_path: Path) -> None:
 def test_a_check_shows_how_it_was_asked(tmp_path: Path) -> None:
     built = build_page(tmp_path, "# A page\n\n{check}`3 <1 + 2>`\n", "-W")
 
-    assert '<span class="fact" title="asked of jax: 1 + 2">3</span>' in built.html()
+    assert '<span class="fact" title="asked: 1 + 2">3</span>' in built.html()
 
 
 def test_later_blocks_carry_the_prelude(tmp_path: Path) -> None:
@@ -435,3 +443,74 @@ def test_output_that_comes_in_pieces_is_shown_as_one(tmp_path: Path) -> None:
 
     assert [] == built.said
     assert "<pre><span></span>ab\nc\nd\n</pre>" in built.html()
+
+
+def test_all_pages_are_read_again_when_the_package_has_changed(
+    tmp_path: Path,
+) -> None:
+    docs = small_site(tmp_path, "# A page\n\n{check}`3 <3>`\n")
+    copy_tree(tmp_path / "copy")
+    source = tmp_path / "copy" / "src"
+    feet = []
+    for day in range(3):
+        if day == 2:
+            (source / "shardlessons" / "_svg.py").touch()
+        built = build(
+            docs,
+            tmp_path / "out",
+            PYTHONPATH=str(source),
+            SOURCE_DATE_EPOCH=str(day * 86400),
+        )
+        feet.append(built.html().partition("asked on ")[2][:10])
+
+    assert ["1970-01-01", "1970-01-01", "1970-01-03"] == feet
+
+
+def test_a_docstring_is_held_to_its_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "docstrings.py"
+    module.write_text(
+        "def f():\n"
+        '    """Say it.\n'
+        "\n"
+        "    >>> 1 + 1\n"
+        "    2\n"
+        "    >>> 2 + 2\n"
+        "    5\n"
+        '    """\n',
+        "utf-8",
+    )
+    docs = small_site(
+        tmp_path, "# A page\n\n```{eval-rst}\n.. autofunction:: docstrings.f\n```\n"
+    )
+    built = build(docs, tmp_path / "out", PYTHONPATH=str(tmp_path))
+
+    assert [
+        Said(
+            "docstrings.py",
+            7,
+            "facts.docstring",
+            "written: 5, found: 4, asked: 2 + 2",
+        )
+    ] == built.said
+    assert [("docstrings.py", 5, True), ("docstrings.py", 7, False)] == [
+        (f["path"], f["line"], f["holds"]) for f in built.ledger["facts"]
+    ]
+
+
+def test_a_docstring_on_a_page_without_a_kernel_is_bound_to_nothing(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "docstrings.py").write_text(
+        'def f():\n    """Say it.\n\n    >>> 1 + 1\n    2\n    """\n', "utf-8"
+    )
+    page = "# Other\n\n```{eval-rst}\n.. autofunction:: docstrings.f\n```\n"
+    docs = small_site(
+        tmp_path, "# A page\n\n```{toctree}\nother\n```\n", other=page
+    )
+    built = build(docs, tmp_path / "out", PYTHONPATH=str(tmp_path))
+
+    assert [
+        "the block is neither run nor marked as {notation}: >>> 1 + 1"
+    ] == [s.text for s in built.said]

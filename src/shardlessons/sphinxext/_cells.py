@@ -12,6 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from shardlessons.sphinxext import _rules
 from shardlessons.sphinxext._clock import today
+from shardlessons.sphinxext._examples import run_docstrings
 from shardlessons.sphinxext._kernel import Answer
 from shardlessons.sphinxext._ledger import ledger_of
 from shardlessons.sphinxext._page import Page, page_of
@@ -100,11 +101,12 @@ class CellRenderer(NbElementRenderer):
         ]
 
     def render_nb_finalise(self, metadata: dict[str, Any]) -> None:
-        """After the last cell: what no ``{expect}`` has looked at."""
+        """After the last cell: what nothing on the page has looked at."""
         super().render_nb_finalise(metadata)
         page = page_of(self.renderer.sphinx_env, self.renderer.document)
         for cell in self.cells():
             _judge(page, cell)
+        run_docstrings(page, self.renderer.document)
         if ledger_of(self.renderer.sphinx_env).facts(page.name):
             ledger_of(self.renderer.sphinx_env).set_asked(
                 page.name, page.ask("versions").found, today()

@@ -68,7 +68,7 @@ def _node(written: str, expression: str) -> fact:
 
 def _visit_html(self: Any, node: fact) -> None:
     self.body.append(
-        self.starttag(node, "span", "", title=f"asked of jax: {node['asked']}")
+        self.starttag(node, "span", "", title=f"asked: {node['asked']}")
     )
 
 

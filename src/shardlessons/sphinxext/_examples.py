@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import pydoc
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from docutils import nodes
+from docutils.utils import get_source_line
 from sphinx_design.dropdown import DropdownDirective
 
 from shardlessons.sphinxext import _rules
-from shardlessons.sphinxext._page import NoKernel, Page, current_page, page_of
+from shardlessons.sphinxext._page import NoKernel, Page, page_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sphinx.application import Sphinx
 
-EXAMPLE_LANGUAGE = "pycon"
+LANGUAGE = "pycon"
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})\s*(\S*)\s*$")
 _PARSER = doctest.DocTestParser()
 
@@ -38,7 +40,7 @@ class QuestionDirective(DropdownDirective):
             page.fail(
                 "question",
                 self.lineno,
-                f"the answer has no ```{EXAMPLE_LANGUAGE} example that proves it",
+                f"the answer has no ```{LANGUAGE} example that proves it",
             )
         for block in blocks:
             start = page.locate_block(block, self.lineno + 1)
@@ -55,7 +57,7 @@ def _fenced(lines: list[str]) -> Iterator[list[str]]:
     fence, block = "", []
     for line in lines:
         found = _FENCE.match(line)
-        if not fence and found and found[2] == EXAMPLE_LANGUAGE:
+        if not fence and found and found[2] == LANGUAGE:
             fence, block = found[1], []
         elif fence and line.strip() == fence:
             yield block
@@ -69,6 +71,7 @@ def _run(
 ) -> None:
     """Run the examples of a text that begins at a line of the file."""
     for example in _PARSER.get_examples(text):
+        page.ran.add((example.source, example.want))
         source = example.source.rstrip()
         first = start + example.lineno
         answer = page.ask(
@@ -98,34 +101,31 @@ def _run(
                 )
 
 
-def _run_docstring(
-    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
-) -> None:
-    """Run a docstring's examples in the kernel of the page that shows it."""
-    page = current_page(app.env)
-    if page is None or not any(line.lstrip().startswith(">>>") for line in lines):
-        return
-    file, start = _docstring_place(obj, lines)
-    _run(page, "docstring", "\n".join(lines), start, file)
-
-
-def _docstring_place(obj: Any, lines: list[str]) -> tuple[Path | None, int]:
-    """The file of a docstring, and the line that its first line stands on."""
-    target = inspect.unwrap(getattr(obj, "fget", None) or obj)
-    try:
-        source, first = inspect.getsourcelines(target)
-        file = Path(inspect.getsourcefile(target) or "")
-    except (OSError, TypeError):
-        return None, 1
-    opening = next(
-        (i for i, line in enumerate(source) if '"""' in line), 0
+def has_run(page: Page, text: str) -> bool:
+    """Whether all of a block's examples, of which it has some, have run."""
+    examples = _PARSER.get_examples(text)
+    return bool(examples) and page.ran.issuperset(
+        (example.source, example.want) for example in examples
     )
-    return file, first + opening
+
+
+def run_docstrings(page: Page, document: nodes.document) -> None:
+    """Run the examples of the objects that a page documents, in its order."""
+    for block in document.findall(nodes.doctest_block):
+        source, _ = get_source_line(block)
+        path, separator, name = (source or "").partition(":docstring of ")
+        if separator:
+            text, file = block.astext(), Path(path)
+            start = page.locate_block(text.splitlines(), _line_of(name), file)
+            _run(page, "docstring", text, start, file)
+
+
+def _line_of(name: str) -> int:
+    """The line on which an object's source begins."""
+    target = pydoc.locate(name)
+    return inspect.getsourcelines(getattr(target, "fget", target))[1]
 
 
 def setup_examples(app: Sphinx) -> None:
-    """Add ``question``, and run the examples of documented objects."""
+    """Add ``question``."""
     app.add_directive("question", QuestionDirective)
-    app.setup_extension("sphinx.ext.autodoc")
-    # Before napoleon (priority 500) rewrites the sections.
-    app.connect("autodoc-process-docstring", _run_docstring, priority=100)

@@ -12,6 +12,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from shardlessons.sphinxext._check import fact
+from shardlessons.sphinxext._examples import has_run
 from shardlessons.sphinxext._page import Page, page_of
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _is_bound(node: nodes.Node) -> bool:
     """Whether a text is proven, marked, or code that runs."""
     while node is not None:
         if isinstance(
-            node, (fact, nodes.comment, nodes.doctest_block, addnodes.desc_signature)
+            node, (fact, nodes.comment, addnodes.desc_signature)
         ):
             return True
         if isinstance(node, nodes.Element):
@@ -79,16 +80,6 @@ def _is_bound(node: nodes.Node) -> bool:
                 node.parent, addnodes.desc_content
             ):
                 return True
-        node = node.parent
-    return False
-
-
-def _in_question(node: nodes.Node) -> bool:
-    while node is not None:
-        if isinstance(node, nodes.Element) and "question" in node.get(
-            "container_classes", node.get("classes", ())
-        ):
-            return True
         node = node.parent
     return False
 
@@ -108,9 +99,8 @@ class LookForUnbound(SphinxTransform):
 
     def apply(self, **_: Any) -> None:
         page = page_of(self.env, self.document)
-        for block in self.document.findall(nodes.literal_block):
-            runs = block.get("language") == "pycon" and _in_question(block)
-            if not runs and not _is_bound(block):
+        for block in self.document.findall(_is_block):
+            if not _is_bound(block) and not has_run(page, block.astext()):
                 page.fail(
                     "unbound",
                     _line_of(block),
@@ -122,8 +112,12 @@ class LookForUnbound(SphinxTransform):
                 _look_at(page, text)
 
 
+def _is_block(node: nodes.Node) -> bool:
+    return isinstance(node, (nodes.literal_block, nodes.doctest_block))
+
+
 def _in_block(text: nodes.Node) -> bool:
-    while text is not None and not isinstance(text, nodes.literal_block):
+    while text is not None and not _is_block(text):
         text = text.parent
     return text is not None
 

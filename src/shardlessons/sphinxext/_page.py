@@ -32,6 +32,8 @@ class Page:
         self._env = env
         self._document = document
         self._taken: set[tuple[int, int]] = set()
+        # Examples that have run here, as statement and wanted text.
+        self.ran: set[tuple[str, str]] = set()
         self.name = env.docname
         self.file = Path(env.doc2path(env.docname))
         self.lines = self.file.read_text("utf-8").splitlines()
@@ -78,11 +80,14 @@ class Page:
                     return place
         return (start, 1)
 
-    def locate_block(self, block: list[str], start: int) -> int:
+    def locate_block(
+        self, block: list[str], start: int, file: Path | None = None
+    ) -> int:
         """The first line of consecutive lines, whatever their indentation."""
+        lines = file.read_text("utf-8").splitlines() if file else self.lines
         wanted = [line.strip() for line in block]
-        for first in range(max(start, 1), len(self.lines) - len(wanted) + 2):
-            there = self.lines[first - 1 : first - 1 + len(wanted)]
+        for first in range(max(start, 1), len(lines) - len(wanted) + 2):
+            there = lines[first - 1 : first - 1 + len(wanted)]
             if [line.strip() for line in there] == wanted:
                 return first
         return start
@@ -145,12 +150,6 @@ def page_of(env: BuildEnvironment, document: nodes.document) -> Page:
     if page is None or page.name != env.docname:
         page = env.temp_data[_KEY] = Page(env, document)
     return page
-
-
-def current_page(env: BuildEnvironment) -> Page | None:
-    """The page that is being read, if anything has asked for it."""
-    page = env.temp_data.get(_KEY)
-    return page if page is not None and page.name == env.docname else None
 
 
 def _as_text(outputs: list[Any]) -> str:

@@ -7,20 +7,21 @@ before it, in order and in one namespace, as they do in the build.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from sybil import Document, Example, Region, Sybil
-from sybil.evaluators.doctest import DocTestEvaluator
 from sybil.parsers.abstract import DocTestStringParser
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 from sybil.parsers.myst.lexers import DirectiveLexer
 
-from shardlessons.sphinxext import _rules
+from shardlessons.sphinxext import _kernel
 
 
-def collector(pattern: str = "*.md") -> Callable[..., Any]:
-    """A ``pytest_collect_file`` for the pages beside the ``conftest.py``."""
-    return Sybil(parsers=[_cells, _examples], pattern=pattern).pytest()
+def collector(folder: Path, pattern: str = "*.md") -> Callable[..., Any]:
+    """A ``pytest_collect_file`` for the pages of a folder."""
+    sybil = Sybil(parsers=[_cells, _examples], path=str(folder), pattern=pattern)
+    return sybil.pytest()
 
 
 def _cells(document: Document) -> Iterable[Region]:
@@ -40,11 +41,23 @@ def _run_cell(example: Example) -> None:
         if "raises-exception" not in tags:
             raise
     else:
-        assert "raises-exception" not in tags, "tagged raises-exception, and does not"
+        assert "raises-exception" not in tags, "tagged raises-exception, and does not raise"
+
+
+def _run_example(example: Example) -> str | None:
+    """Hold an example to what the build holds it to."""
+    stated = example.parsed
+    answer = _kernel.example(
+        stated.source, stated.want, stated.exc_msg, example.namespace
+    )
+    if answer.holds:
+        return None
+    wanted = stated.exc_msg or stated.want
+    return f"{stated.source}written: {wanted}found: {answer.found}"
 
 
 _in_fence = FencedCodeBlockLexer("pycon")
-_strings = DocTestStringParser(DocTestEvaluator(_rules.FLAGS))
+_strings = DocTestStringParser(_run_example)
 
 
 def _examples(document: Document) -> Iterable[Region]:
