@@ -95,7 +95,7 @@ def build(docs: Path, out: Path, *flags: str, **variables: str) -> Build:
     env = {**os.environ, "JAX_PLATFORMS": "cpu", **variables}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", "-b", "html", *flags, docs, out],
+        [sys.executable, "-m", "sphinx", "-q", "-N", "-b", "html", *flags, docs, out],
         capture_output=True,
         text=True,
         env=env,

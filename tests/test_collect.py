@@ -52,7 +52,7 @@ pytest_collect_file = collector(Path(__file__).parent)
 
 def pytest_in(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
