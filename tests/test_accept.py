@@ -128,6 +128,10 @@ def test_a_file_changed_since_the_build_is_left_alone(
             "docs/index.md:9: the value has several lines: use {expect}",
         ),
         (
+            "{check}`a <chr(96)>`\n",
+            "docs/index.md:9: a check cannot hold the value `",
+        ),
+        (
             "{check}`a <b>`\n",
             "docs/index.md:9: asking raises NameError: name 'b' is not defined: "
             "mend it by hand",

@@ -78,6 +78,8 @@ def test_does_not_hold(written: str, value: object) -> None:
         (ValueError("no"), "TypeError", "ValueError"),
         (ValueError("no"), "TypeError: yes", "ValueError: no"),
         (ValueError("no"), "not at all", "no"),
+        (ValueError("no"), "P('data', None, 'model')", "ValueError"),
+        (ValueError("no"), "786,432", "ValueError"),
     ],
 )
 def test_spelled_as_the_page_spells(value: object, like: str, spelled: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ FLAGS = (
     | doctest.DONT_ACCEPT_TRUE_FOR_1
 )
 _CHECKER = doctest.OutputChecker()
+_SENTENCE = re.compile(r"[\w.]+ [\w.]+ [\w.]+")
 
 
 def proves_nothing(written: str) -> bool:
@@ -49,10 +51,10 @@ def spell(value: Any, like: str) -> str:
     """``value`` as a page would write it, in the manner of ``like``."""
     if isinstance(value, BaseException):
         name, full, message = error_texts(value)
-        written_name = like.split(":")[0].strip()
-        if ":" in like and written_name.isidentifier():
+        if like.partition(": ")[0].isidentifier() and ": " in like:
             return full
-        return name if like.strip().isidentifier() else message
+        # A sentence is a message; anything shorter stood for a value.
+        return message if _SENTENCE.match(like) else name
     if _has_specs(value):
         return repr(value).replace("PartitionSpec(", "P(")
     if isinstance(value, str) and like[:1] in ("'", '"'):

@@ -77,6 +77,8 @@ def _edit_role(lines: list[str], fact: dict[str, Any]) -> None:
     index, start = fact["line"] - 1, fact["column"] - 1
     if "\n" in fact["found"]:
         raise CannotAccept("the value has several lines: use {expect}")
+    if "`" in fact["found"] or " <" in fact["found"]:
+        raise CannotAccept(f"a check cannot hold the value {fact['found']}")
     # Text in a table has its bars escaped.
     for escaped in (False, True):
         old, new = (
