@@ -14,14 +14,14 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["README.md"]
+exclude_patterns = ["README.md", "examples"]
 
 # --- Strictness: https://www.sphinx-doc.org/en/master/usage/configuration.html#confval-nitpicky
 
 nitpicky = True
 nitpick_ignore_regex = [
     # No inventory is fetched, so that the build needs no network.
-    (r"py:.*", r"(jax|jaxlib|collections\.abc|typing|numpy)\..*"),
+    (r"py:.*", r"(jax|jaxlib|collections\.abc|typing|numpy|pathlib)\..*"),
     # As annotations print them.
     (r"py:.*", r"(Any|Callable|Collection|Mapping|Mesh|Sharding|PartitionSpec)"),
     (r"py:.*", r"(Traced|Lowered|Compiled|AbstractMesh|optional|PyTreeDef)"),

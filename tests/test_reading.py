@@ -402,6 +402,8 @@ def test_what_a_reading_is_made_of() -> None:
         "inputs",
         "outputs",
         "bytes",
+        "collectives",
+        "unread",
         "in_tree",
         "out_tree",
     ] == [field.name for field in dataclasses.fields(Reading)]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import sys
+import types
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,8 +17,9 @@ import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from shardlessons import cpu_mesh, read
+from shardlessons import Frame, Unread, cpu_mesh, read
 from shardlessons._report import call_text, sharding_text
+from shardlessons._traffic import source_text
 
 MESH = cpu_mesh({"data": 4, "model": 2})
 
@@ -43,11 +49,47 @@ counted by the compiler
   argument                                             786,432
   output                                               131,072
   temp                                                       0
-  alias                                                      0"""
+  alias                                                      0
+
+no collectives"""
 
 
 def matmul(a: jax.Array, b: jax.Array) -> jax.Array:
     return a @ b
+
+
+# Two layers, data parallel over "data" and tensor parallel over "model".
+PARAMS = {
+    "w1": struct((512, 2048), P(None, "model")),
+    "w2": struct((2048, 512), P("model", None)),
+}
+BATCH = struct((64, 512), P("data", None))
+
+
+def forward(params: Any, x: jax.Array) -> jax.Array:
+    hidden = jax.nn.relu(x @ params["w1"])
+    return hidden @ params["w2"]
+
+
+def loss(params: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.mean((forward(params, x) - y) ** 2)
+
+
+def step(params: Any, x: jax.Array, y: jax.Array) -> Any:
+    value, grads = jax.value_and_grad(loss)(params, x, y)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value
+
+
+def layers(x: jax.Array) -> jax.Array:
+    for _ in range(3):
+        x = jnp.sin(x - x.sum(1, keepdims=True))
+    return x
+
+
+def rows_of(report: str, first: str, last: str) -> list[str]:
+    """The lines between two."""
+    lines = report.splitlines()
+    return lines[lines.index(first) + 1 : lines.index(last)]
 
 
 def cells(html: str) -> list[list[str]]:
@@ -73,13 +115,112 @@ def test_the_text_keeps_within_76_columns_and_ends_no_line_in_blanks() -> None:
     assert lines == [line.rstrip() for line in lines]
 
 
-def test_a_row_for_each_leaf_in_order() -> None:
-    params = {f"{n:03}": X for n in range(100)}
+def test_a_row_for_each_of_few_leaves_in_order() -> None:
+    params = {f"{n:03}": X for n in range(8)}
     text = str(read(lambda p: p, params))
 
-    assert 100 == text.count("\n  p['")
-    assert 100 == text.count("\n  result['")
-    assert text.index("p['007']") < text.index("p['008']")
+    assert [f"p['{n:03}']" for n in range(8)] == [
+        row.split()[0] for row in rows_of(text, "inputs", "outputs")
+    ]
+
+
+def test_many_leaves_that_differ_in_a_number_are_one_row() -> None:
+    stack = [{"w": X, "b": struct((512,), P())} for _ in range(40)]
+    stack[7]["w"] = Y
+    text = str(
+        read(
+            lambda p: jax.tree.map(jnp.sin, p["layers"]),
+            {"layers": stack, "top": X},
+        )
+    )
+
+    assert """\
+  p['layers'][*]['b']  40 x float32[512]      P()                     81,920
+  p['layers'][0-6,8-39]['w']
+                       39 x float32[512,512]  P('data', None)     10,223,616
+  p['layers'][7]['w']  float32[512,512]       P(None, 'model')       524,288
+  p['top']             float32[512,512]       dropped (unused)\
+""" == "\n".join(rows_of(text, "inputs", "outputs"))
+
+
+def test_bytes_of_a_row_are_summed_and_order_is_that_of_first_leaves() -> None:
+    params = {"a": Y, "b": [X] * 9, "c": Y}
+    text = str(read(lambda p: jax.tree.map(jnp.sin, p), params))
+
+    assert [
+        ["p['a']", "float32[512,512]", "P(None,", "'model')", "524,288"],
+        ["p['b'][*]", "9", "x", "float32[512,512]", "P('data',", "None)",
+         "2,359,296"],
+        ["p['c']", "float32[512,512]", "P(None,", "'model')", "524,288"],
+    ] == [row.split() for row in rows_of(text, "inputs", "outputs")]
+
+
+def test_a_thousand_leaves_of_many_names_are_a_row_for_each_spec() -> None:
+    names = "abcdefghijklmnopqrst"
+    params = {
+        f"{one}{two}": {"w": Y, "b": struct((512,), P("model"))}
+        for one in names
+        for two in names + "uvwxy"
+    }
+    params["odd"] = {"w": X, "b": struct((512,), P("model"))}
+    f = jax.jit(lambda p: jax.tree.map(lambda a: a, p))
+    report = str(read(f, params))
+
+    assert 1002 == len(jax.tree.leaves(params))
+    assert """\
+  p...['b']           501 x float32[512]      P('model',)            513,024
+  p...['w']           500 x float32[512,512]  P(None, 'model')   262,144,000
+  p['odd']['w']       float32[512,512]        P('data', None)        262,144\
+""" == "\n".join(rows_of(report, "inputs", "outputs"))
+
+
+def test_the_parts_of_a_result_are_not_put_together() -> None:
+    params = {f"w{n}": X for n in range(6)}
+    report = str(read(lambda p: (p, p), params))
+
+    assert ["result[0]['w*']", "result[1]['w*']"] == [
+        row.split()[0]
+        for row in rows_of(report, "outputs", "counted by the compiler")
+    ]
+
+
+def test_a_training_step() -> None:
+    reading = read(step, PARAMS, BATCH, BATCH)
+    here = source_text(Frame(__file__, 1, "")).removesuffix(":1")
+    line = forward.__code__.co_firstlineno
+
+    assert f"""\
+step(dict of 2 leaves, float32[64,512]@P('data', None), ... 1 more)
+mesh data=4 (Auto), model=2 (Auto)
+
+                   type               spec              bytes/device
+inputs
+  params['w1']     float32[512,2048]  P(None, 'model')     2,097,152
+  params['w2']     float32[2048,512]  P('model', None)     2,097,152
+  x                float32[64,512]    P('data', None)         32,768
+  y                float32[64,512]    P('data', None)         32,768
+outputs
+  result[0]['w1']  float32[512,2048]  P(None, 'model')     2,097,152
+  result[0]['w2']  float32[2048,512]  P('model',)          2,097,152
+  result[1]        float32[]          P()                          4
+counted by the compiler
+  argument                                                 4,259,840
+  output                                                   4,194,332
+  temp                                                     {reading.bytes.temp:,}
+  alias                                                            0
+
+sent by each device, in bytes by the ring model
+                                                  over   times  wire bytes
+{here}:{line + 1} in forward
+  all-reduce float32[1024,512] + [512,1024] + []  data       1   6,291,462
+{here}:{line + 2} in forward
+  all-reduce float32[16,512]                      model      1      32,768
+in all, over
+  data                                                           6,291,462
+  model                                                             32,768
+  all of these                                                   6,324,230\
+""" == str(reading)
+    assert 76 >= max(map(len, str(reading).splitlines()))
 
 
 def test_a_dropped_input_and_one_device_are_shown_as_such() -> None:
@@ -108,7 +249,9 @@ counted by the compiler
   argument                         0
   output                           0
   temp                             0
-  alias                            0""" == str(read(lambda: None))
+  alias                            0
+
+no collectives""" == str(read(lambda: None))
 
 
 def test_two_meshes_are_both_named() -> None:
@@ -193,12 +336,35 @@ def test_the_html_has_the_cells_of_the_text() -> None:
     ] == cells(html)
 
 
+def test_the_html_of_a_training_step_has_the_rows_of_the_text() -> None:
+    reading = read(step, PARAMS, BATCH, BATCH)
+    text = [" ".join(line.split()) for line in str(reading).splitlines()]
+    shown = [
+        " ".join(" ".join(row).split())
+        for row in cells(reading._repr_html_())
+    ]
+
+    assert [
+        line
+        for line in text[2:]
+        if line and line != "sent by each device, in bytes by the ring model"
+    ] == shown
+    assert (
+        "<caption>sent by each device, in bytes by the ring model</caption>"
+    ) in reading._repr_html_()
+
+
+def test_the_html_says_that_nothing_is_sent() -> None:
+    assert "<p>no collectives</p>" in read(matmul, X, Y)._repr_html_()
+
+
 def test_the_html_is_semantic_and_leaves_style_to_the_page() -> None:
     html = read(matmul, X, Y)._repr_html_()
-    table = ET.fromstring(html)
+    root = ET.fromstring(html)
+    (table,) = root.findall("table")
     scopes = [th.get("scope") for th in table.iter("th")]
 
-    assert "table" == table.tag
+    assert "div" == root.tag
     assert "matmul(" in "".join(table.find("caption").itertext())
     assert 3 == len(table.findall("tbody"))
     assert (3, 3, 7) == (
@@ -216,3 +382,117 @@ def test_the_html_escapes() -> None:
     assert "&lt;b&gt;&amp;" in reading._repr_html_()
     assert "&lt;lambda&gt;(" in reading._repr_html_()
     assert "<b>" not in reading._repr_html_()
+
+
+def test_equal_collectives_of_a_line_are_one_row_with_times_summed() -> None:
+    line = layers.__code__.co_firstlineno + 2
+    source = source_text(Frame(__file__, line, "layers"))
+    report = str(read(layers, struct((8, 16), P("data", "model"))))
+
+    assert [
+        "  all-reduce float32[2]  model      3          24"
+    ] == rows_of(report, source, "in all, over")
+
+
+def test_the_most_bytes_come_first_and_what_is_not_known_before_them() -> None:
+    one = struct((8, 16), P("data", "model"))
+    (small,) = read(lambda a: a.sum(1), one).collectives
+    (large,) = read(lambda a: a.sum(0), one).collectives
+    base = read(lambda a: a, one)
+    collectives = (
+        dataclasses.replace(small, frames=(Frame("f.py", 1, "f"),)),
+        dataclasses.replace(large, frames=(Frame("f.py", 2, "g"),)),
+        dataclasses.replace(small, times=None, frames=()),
+        dataclasses.replace(
+            large, times=2, conditional=True, frames=(Frame("f.py", 1, "f"),)
+        ),
+    )
+    given = dataclasses.replace(base, collectives=collectives)
+    backwards = dataclasses.replace(base, collectives=collectives[::-1])
+
+    assert """\
+sent by each device, in bytes by the ring model
+                         over   times  wire bytes
+no line is recorded
+  all-reduce float32[2]  model      ?       ? x 8
+f.py:1 in f
+  all-reduce float32[8]  data    <= 2       <= 96
+  all-reduce float32[2]  model      1           8
+f.py:2 in g
+  all-reduce float32[8]  data       1          48
+in all, over
+  model                                         ?
+  data                                     <= 144
+  all of these                               <= ?\
+""" == str(given)[str(given).index("sent by") :]
+    assert str(given) == str(backwards)
+
+
+def test_what_is_unread_is_shown_with_all_its_text() -> None:
+    text = "%all-odd.1 = f32[8]{0} all-odd(%p), " + "attribute={1,2} " * 9
+    reading = dataclasses.replace(
+        read(lambda a: a, X), unread=(Unread(text, "no replica_groups"),)
+    )
+    shown = str(reading).partition("\n\nnot read\n")[2].splitlines()
+
+    assert "no replica_groups" == shown[0]
+    assert text.split() == " ".join(shown[1:]).split()
+    assert 76 >= max(map(len, shown))
+    assert "no collectives" not in str(reading)
+    assert "no replica_groups" in reading._repr_html_()
+
+
+def test_long_lists_of_arrays_are_cut_and_counted() -> None:
+    one = struct((8, 16), P("data", "model"))
+    (small,) = read(lambda a: a.sum(1), one).collectives
+    array = small.operands[0]
+    many = tuple(
+        dataclasses.replace(array, shape=(n,)) for n in (1, 1, 2, 3, 4, 5)
+    )
+    reading = dataclasses.replace(
+        read(lambda a: a, one),
+        collectives=(dataclasses.replace(small, operands=many, results=many),),
+    )
+
+    assert "all-reduce 2 x float32[1] + [2] + [3] + 2 more" in str(reading)
+
+
+@pytest.mark.parametrize(
+    ("frame", "text"),
+    [
+        (None, "no line is recorded"),
+        (Frame("/home/me/work/models/mlp.py", 3, "f"), "models/mlp.py:3 in f"),
+        (Frame("/mlp.py", 3, ""), "//mlp.py:3"),
+        (Frame("<stdin>", 3, "f"), "<stdin>:3 in f"),
+        (Frame("/tmp/ipykernel_77/12.py", 3, "f"), "a notebook's cell:3 in f"),
+    ],
+    ids=["none", "elsewhere", "at the root", "no file", "cell"],
+)
+def test_sources_are_shortened(frame: Frame | None, text: str) -> None:
+    assert text == source_text(frame)
+
+
+def test_a_source_below_the_current_folder_is_named_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = Frame(os.path.join(tmp_path, "a", "b", "c.py"), 3, "f")
+
+    assert "a/b/c.py:3 in f" == source_text(frame)
+
+
+def test_a_cell_is_named_as_ipython_names_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shell = types.SimpleNamespace(
+        compile=types.SimpleNamespace(
+            format_code_name=lambda file: ("Cell", "In[4]")
+        )
+    )
+    monkeypatch.setitem(
+        sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell)
+    )
+
+    assert "Cell In[4]:3 in f" == source_text(
+        Frame("/tmp/ipykernel_77/12.py", 3, "f")
+    )

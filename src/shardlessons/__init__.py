@@ -11,9 +11,26 @@ if TYPE_CHECKING:
         bytes_per_device,
         shard_shape,
     )
+    from shardlessons._collectives import Collective, Unread
+    from shardlessons._cost import (
+        BandwidthError,
+        Cost,
+        H100_NVLINK,
+        Link,
+        TPU_V5E_ICI,
+        TPU_V5P_ICI,
+        TPU_V6E_ICI,
+        Traffic,
+        cost,
+        traffic,
+    )
     from shardlessons._devices import DevicesError, cpu_devices, cpu_mesh
+    from shardlessons._diff import Difference, LeafChange
     from shardlessons._draw import Drawing, draw
+    from shardlessons._groups import Span
     from shardlessons._reading import Bytes, Leaf, Reading, read
+    from shardlessons._shapes import Array
+    from shardlessons._sources import Frame
     from shardlessons._tiles import Tile
 
 __version__ = "0.1.0"
@@ -21,35 +38,69 @@ __version__ = "0.1.0"
 # Looked up on first use, so that importing the package does not import jax:
 # a reader's own flags can still be set after it.
 _HOMES = {
+    "Array": "_shapes",
+    "BandwidthError": "_cost",
     "Bytes": "_reading",
+    "Collective": "_collectives",
+    "Cost": "_cost",
     "DevicesError": "_devices",
+    "Difference": "_diff",
     "Drawing": "_draw",
+    "Frame": "_sources",
+    "H100_NVLINK": "_cost",
     "Leaf": "_reading",
+    "LeafChange": "_diff",
+    "Link": "_cost",
     "Reading": "_reading",
+    "Span": "_groups",
     "SpecError": "_arithmetic",
+    "TPU_V5E_ICI": "_cost",
+    "TPU_V5P_ICI": "_cost",
+    "TPU_V6E_ICI": "_cost",
     "Tile": "_tiles",
+    "Traffic": "_cost",
+    "Unread": "_collectives",
     "bytes_per_device": "_arithmetic",
+    "cost": "_cost",
     "cpu_devices": "_devices",
     "cpu_mesh": "_devices",
     "draw": "_draw",
     "read": "_reading",
     "shard_shape": "_arithmetic",
+    "traffic": "_cost",
 }
 
 __all__ = [
+    "Array",
+    "BandwidthError",
     "Bytes",
+    "Collective",
+    "Cost",
     "DevicesError",
+    "Difference",
     "Drawing",
+    "Frame",
+    "H100_NVLINK",
     "Leaf",
+    "LeafChange",
+    "Link",
     "Reading",
+    "Span",
     "SpecError",
+    "TPU_V5E_ICI",
+    "TPU_V5P_ICI",
+    "TPU_V6E_ICI",
     "Tile",
+    "Traffic",
+    "Unread",
     "bytes_per_device",
+    "cost",
     "cpu_devices",
     "cpu_mesh",
     "draw",
     "read",
     "shard_shape",
+    "traffic",
 ]
 
 

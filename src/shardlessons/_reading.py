@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import jax
-from jax.sharding import NamedSharding, PartitionSpec, Sharding
+from jax.sharding import (
+    AbstractMesh,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    Sharding,
+)
 from jax.stages import Compiled, Lowered, Traced, Wrapped
 
 from shardlessons import _report
 from shardlessons._arithmetic import nbytes
+from shardlessons._collectives import Collective, Unread, read_collectives
+
+if TYPE_CHECKING:
+    from shardlessons._diff import Difference
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,8 @@ class Reading:
             are not among them.
         outputs: the arrays returned.
         bytes: what one device holds, as the compiler counts it.
+        collectives: what the devices send each other.
+        unread: what may be a collective too, but cannot be read.
         in_tree: the structure of ``(args, kwargs)``.
         out_tree: the structure of the result.
     """
@@ -88,6 +100,8 @@ class Reading:
     inputs: tuple[Leaf, ...]
     outputs: tuple[Leaf, ...]
     bytes: Bytes
+    collectives: tuple[Collective, ...]
+    unread: tuple[Unread, ...]
     in_tree: jax.tree_util.PyTreeDef
     out_tree: jax.tree_util.PyTreeDef
 
@@ -119,6 +133,44 @@ class Reading:
         """The shardings of the result, in the result's own structure."""
         return self.out_tree.unflatten(leaf.sharding for leaf in self.outputs)
 
+    def looking_past(self, *packages: str) -> Reading:
+        """The same reading, its sources outside the packages named.
+
+        A layer of a library calls jax on the reader's behalf; the line that
+        calls the layer is then the one to know.
+
+        Args:
+            *packages: as they are imported: ``"flax"``, ``"optax"``.
+
+        Returns:
+            The reading, whose collectives lack the frames in those packages,
+            so that `Collective.source` is the innermost frame outside.
+
+        Raises:
+            ValueError: a package is not installed.
+        """
+        return replace(
+            self,
+            collectives=tuple(
+                one.looking_past(*packages) for one in self.collectives
+            ),
+        )
+
+    def diff(self, after: Reading) -> Difference:
+        """What another reading says differently; false if it says the same.
+
+        Args:
+            after: a reading of the same call after a change, or of another
+                that is to be compared.
+
+        Raises:
+            TypeError: `after` is no Reading.
+        """
+        from shardlessons import _diff  # which needs no reading until then
+
+        require_reading(after, "diff")
+        return _diff.difference(self, after)
+
     def __str__(self) -> str:
         return _report.text(self)
 
@@ -146,7 +198,7 @@ def read(
         **kwargs: its keyword arguments.
 
     Returns:
-        The specs, shardings and bytes per device of the call.
+        The specs, shardings, bytes per device and collectives of the call.
 
     Raises:
         TypeError: `f` is not callable, or arguments were given with a call
@@ -186,6 +238,15 @@ def read(
     return _read(stage)
 
 
+def require_reading(reading: Any, caller: str) -> None:
+    """Refuse, in the caller's name, what is no Reading."""
+    if not isinstance(reading, Reading):
+        raise TypeError(
+            f"{caller}() was given {reading!r}, which is no Reading; call "
+            "shardlessons.read(f, *args) first and give what it returns"
+        )
+
+
 def _read(stage: Traced | Lowered | Compiled) -> Reading:
     name = names = None
     if isinstance(stage, Traced):
@@ -203,18 +264,36 @@ def _read(stage: Traced | Lowered | Compiled) -> Reading:
             f"the compiler of {name} gives no memory_analysis(), which the "
             "bytes of a reading come from; read it for another backend"
         )
+    outputs = _outputs(compiled)
+    collectives, unread = read_collectives(
+        lambda: compiled.runtime_executable().hlo_modules(),
+        [mesh.shape for mesh in meshes_of((*inputs, *outputs))],
+    )
     return Reading(
         call=_report.call_text(name, _arguments(compiled.in_tree, inputs)),
         inputs=inputs,
-        outputs=_outputs(compiled),
+        outputs=outputs,
         bytes=Bytes(
             argument=counted.argument_size_in_bytes,
             output=counted.output_size_in_bytes,
             temp=counted.temp_size_in_bytes,
             alias=counted.alias_size_in_bytes,
         ),
+        collectives=collectives,
+        unread=unread,
         in_tree=compiled.in_tree,
         out_tree=compiled.out_tree,
+    )
+
+
+def meshes_of(leaves: Iterable[Leaf]) -> tuple[Mesh | AbstractMesh, ...]:
+    """The meshes that the leaves' shardings name, each once."""
+    return tuple(
+        dict.fromkeys(
+            leaf.sharding.mesh
+            for leaf in leaves
+            if isinstance(leaf.sharding, NamedSharding)
+        )
     )
 
 

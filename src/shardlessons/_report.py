@@ -1,57 +1,32 @@
-"""A reading as text and as HTML, both from the same rows."""
+"""A reading as a report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from shardlessons._arithmetic import spec_text
+from shardlessons._paths import grouped
+from shardlessons._table import WIDTH, Report, Row, Section, Table
+from shardlessons._traffic import traffic_tables
 
 if TYPE_CHECKING:
     from shardlessons._reading import Leaf, Reading
 
-WIDTH = 76
-_COLUMNS = ("", "type", "spec", "bytes/device")
-
-
-@dataclass(frozen=True)
-class Section:
-    """Rows under one heading; each row has a cell for each of `_COLUMNS`."""
-
-    title: str
-    rows: tuple[tuple[str, ...], ...]
+LEAF_COLUMNS = ("", "type", "spec", "bytes/device")
+COUNTS = ("argument", "output", "temp", "alias")
 
 
 def text(reading: Reading) -> str:
-    """The report of a terminal: columns aligned, numbers to the right."""
-    sections = _sections(reading)
-    rows = [_COLUMNS, *(row for section in sections for row in section.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [*_heading(reading), "", _line(_COLUMNS, widths)]
-    for section in sections:
-        lines.append(section.title)
-        lines += [_line(row, widths) for row in section.rows]
-    return "\n".join(lines)
+    """The report of a terminal."""
+    return _report(reading).text()
 
 
 def html(reading: Reading) -> str:
-    """The view of a notebook: one table, a body for each section."""
-    caption = "<br/>".join(
-        f"<code>{escape(line)}</code>" for line in _heading(reading)
-    )
-    head = "".join(
-        f'<th scope="col">{escape(name)}</th>' if name else "<td></td>"
-        for name in _COLUMNS
-    )
-    bodies = "\n".join(map(_body, _sections(reading)))
-    return (
-        f"<table>\n<caption>{caption}</caption>\n"
-        f"<thead><tr>{head}</tr></thead>\n{bodies}\n</table>"
-    )
+    """The view of a notebook; it has the rows of the text."""
+    return _report(reading).html()
 
 
 def call_text(name: str, arguments: Sequence[str]) -> str:
@@ -91,13 +66,26 @@ def sharding_text(sharding: Any) -> str:
     return repr(sharding)
 
 
-def _heading(reading: Reading) -> list[str]:
-    meshes = {
-        leaf.sharding.mesh: None
-        for leaf in (*reading.inputs, *reading.outputs)
-        if isinstance(leaf.sharding, NamedSharding)
-    }
-    return [reading.call, *map(_mesh_text, meshes)]
+def types_text(leaves: Sequence[Leaf]) -> str:
+    """The types of the leaves of one row: ``12 x float32[8,16]``."""
+    shown = type_text(leaves[0])
+    if len(set(map(type_text, leaves))) > 1:
+        # The leaves of a row have at least a dtype in common.
+        shown = f"{leaves[0].dtype.name}[...]"
+    return shown if len(leaves) == 1 else f"{len(leaves):,} x {shown}"
+
+
+def bytes_text(leaves: Sequence[Leaf]) -> str:
+    """The bytes per device of leaves, "" where all are dropped."""
+    counts = [leaf.bytes for leaf in leaves if leaf.bytes is not None]
+    return f"{sum(counts):,}" if counts else ""
+
+
+def mesh_lines(leaves: Sequence[Leaf]) -> list[str]:
+    """A line for each mesh that the leaves' shardings name."""
+    from shardlessons._reading import meshes_of  # which imports this module
+
+    return list(map(_mesh_text, meshes_of(leaves)))
 
 
 def _mesh_text(mesh: Any) -> str:
@@ -110,54 +98,39 @@ def _mesh_text(mesh: Any) -> str:
     return f"mesh {axes}"
 
 
-def _sections(reading: Reading) -> list[Section]:
+def _report(reading: Reading) -> Report:
+    leaves = (*reading.inputs, *reading.outputs)
     counts = reading.bytes
-    return [
-        Section("inputs", _leaf_rows(reading.inputs)),
-        Section("outputs", _leaf_rows(reading.outputs)),
-        Section(
-            "counted by the compiler",
-            tuple(
-                (name, "", "", f"{getattr(counts, name):,}")
-                for name in ("argument", "output", "temp", "alias")
-            ),
+    counted = tuple(
+        (name, "", "", f"{getattr(counts, name):,}") for name in COUNTS
+    )
+    holds = Table(
+        "",
+        LEAF_COLUMNS,
+        (
+            Section("inputs", _leaf_rows(reading.inputs)),
+            Section("outputs", _leaf_rows(reading.outputs)),
+            Section("counted by the compiler", counted),
         ),
-    ]
+    )
+    return Report(
+        (reading.call, *mesh_lines(leaves)),
+        (holds, *traffic_tables(reading.collectives, reading.unread)),
+    )
 
 
-def _leaf_rows(leaves: Sequence[Leaf]) -> tuple[tuple[str, ...], ...]:
+def _leaf_rows(leaves: Sequence[Leaf]) -> tuple[Row, ...]:
+    groups = grouped(
+        leaves,
+        exact=lambda leaf: (type_text(leaf), sharding_text(leaf.sharding)),
+        rough=lambda leaf: (leaf.dtype.name, sharding_text(leaf.sharding)),
+    )
     return tuple(
         (
-            leaf.path,
-            type_text(leaf),
-            sharding_text(leaf.sharding),
-            "" if leaf.bytes is None else f"{leaf.bytes:,}",
+            group.path,
+            types_text(group.members),
+            sharding_text(group.members[0].sharding),
+            bytes_text(group.members),
         )
-        for leaf in leaves
+        for group in groups
     ) or (("none", "", "", ""),)
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    *cells, number = row
-    *left, right = widths
-    aligned = map(str.ljust, cells, left)
-    return "  ".join(["", *aligned, number.rjust(right)]).rstrip()
-
-
-def _body(section: Section) -> str:
-    span = len(_COLUMNS)
-    title = escape(section.title)
-    rows = "\n".join(
-        f'<tr><th scope="row"><code>{escape(row[0])}</code></th>'
-        + "".join(f"<td>{_cell(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in section.rows
-    )
-    return (
-        f'<tbody>\n<tr><th scope="rowgroup" colspan="{span}">{title}</th>'
-        f"</tr>\n{rows}\n</tbody>"
-    )
-
-
-def _cell(cell: str) -> str:
-    return f"<code>{escape(cell)}</code>" if cell else ""

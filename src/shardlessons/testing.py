@@ -7,10 +7,23 @@ from typing import Any
 import jax
 from jax.sharding import NamedSharding, PartitionSpec, Sharding
 
-from shardlessons._reading import Leaf, Reading
+from shardlessons._pinned import assert_pinned
+from shardlessons._reading import Leaf, Reading, require_reading
 from shardlessons._report import sharding_text
+from shardlessons._traffic_assertions import (
+    assert_collectives,
+    assert_no_collectives,
+    assert_wire_bytes,
+)
 
-__all__ = ["assert_bytes", "assert_out_specs"]
+__all__ = [
+    "assert_bytes",
+    "assert_collectives",
+    "assert_no_collectives",
+    "assert_out_specs",
+    "assert_pinned",
+    "assert_wire_bytes",
+]
 
 
 def assert_out_specs(reading: Reading, expected: Any) -> None:
@@ -41,7 +54,7 @@ def assert_out_specs(reading: Reading, expected: Any) -> None:
     >>> reading = read(lambda a: {"twice": a * 2, "sum": a.sum()}, x)
     >>> assert_out_specs(reading, {"twice": P("data", "model"), "sum": P()})
     """
-    _require_reading(reading, "assert_out_specs")
+    require_reading(reading, "assert_out_specs")
     wanted, tree = jax.tree.flatten(expected, is_leaf=_is_layout)
     for layout in wanted:
         if not _is_layout(layout):
@@ -99,7 +112,7 @@ def assert_bytes(
     >>> x = jax.ShapeDtypeStruct((8, 16), "float32", sharding=sharding)
     >>> assert_bytes(read(lambda a: a * 2, x), argument=64, output=64)
     """
-    _require_reading(reading, "assert_bytes")
+    require_reading(reading, "assert_bytes")
     given = {
         "argument": argument,
         "output": output,
@@ -121,14 +134,6 @@ def assert_bytes(
     if rows:
         head = f"bytes per device differ in\n  {reading.call}"
         raise AssertionError("\n".join([head, *rows]))
-
-
-def _require_reading(reading: Any, caller: str) -> None:
-    if not isinstance(reading, Reading):
-        raise TypeError(
-            f"{caller}() was given {reading!r}, which is no Reading; call "
-            "shardlessons.read(f, *args) first and give what it returns"
-        )
 
 
 def _is_layout(node: Any) -> bool:
