@@ -43,6 +43,11 @@ MUTATIONS: dict[str, Callable[[str], str]] = {
 }
 
 
+def _changed(value: str, change: Callable[[str], str]) -> str:
+    """The value changed; one without a letter or a digit, as (), gets one."""
+    return change(value) if _FIRST.search(value) else f"{value[:-1]}0{value[-1:]}"
+
+
 def mutate(
     root: Path, facts: list[dict[str, Any]], change: Callable[[str], str]
 ) -> Counter[tuple[str, int]]:
@@ -59,7 +64,7 @@ def mutate(
             if fact["form"] == "check":
                 line, start = lines[number - 1], fact["column"]
                 end = start + line[start:].index(" <")
-                new = change(line[start:end])
+                new = _changed(line[start:end], change)
                 assert new != line[start:end]
                 lines[number - 1] = line[:start] + new + line[end:]
                 changed[Path(path).name, number] += 1
