@@ -79,7 +79,8 @@ def test_every_changed_value_is_named_at_its_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     _, built = real_site
-    facts = built.ledger["facts"]
+    # A change to what this platform cannot ask shows on one that can.
+    facts = [fact for fact in built.ledger["facts"] if not fact["recorded"]]
     copy_tree(tmp_path)
     changed = mutate(tmp_path, facts)
     said = Counter((s.file, s.line) for s in build_copy(tmp_path).said)

@@ -13,6 +13,8 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 from site_builder import ROOT, Build
 
+from shardlessons.sphinxext._platforms import this_platform
+
 CHAPTER = [
     "propagation",
     "placement",
@@ -92,9 +94,11 @@ def test_every_block_that_can_be_copied_runs_alone(
     real_site: tuple[Path, Build], capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, built = real_site
+    recorded = pages_not_asked(built)
     blocks = [
         block
         for page in [*CHAPTER, "index", "authors"]
+        if page not in recorded  # another platform's compilers would have to run
         for block in [*cells(built, page), *examples(built, page)]
     ]
     done = subprocess.run(
@@ -108,11 +112,18 @@ def test_every_block_that_can_be_copied_runs_alone(
 
     with capsys.disabled():
         print(f"\nblocks run alone: {len(blocks)}")
+        if recorded:
+            print(f"pages that {this_platform()} cannot ask: {sorted(recorded)}")
     for block, answer in zip(blocks, answers, strict=True):
         assert (block.error, block.code) == (answer["error"], block.code)
         if block.shown is not None:
             shown, printed = map(anywhere, (block.shown, answer["printed"]))
             assert (shown, block.code) == (printed, block.code)
+
+
+def pages_not_asked(built: Build) -> set[str]:
+    """The pages whose values are as recorded on another platform."""
+    return {f["page"] for f in built.ledger["facts"] if f["recorded"]}
 
 
 def anywhere(text: str) -> str:
@@ -139,6 +150,8 @@ def test_the_foot_says_what_the_ledger_says(
 ) -> None:
     _, built = real_site
     facts = [f for f in built.ledger["facts"] if f["page"] == page]
+    if page in pages_not_asked(built):
+        pytest.skip(f"{this_platform()} cannot ask it; test_recorded.py has its foot")
     foot = soup(built, page).select_one(".facts-foot")
 
     if not facts:
@@ -162,7 +175,8 @@ def test_stated_is_proven(
 
     with capsys.disabled():
         print(f"\nfacts: {counts}")
-    assert counts["stated"] == counts["proven"] == len(built.ledger["facts"])
+    assert counts["stated"] == counts["proven"] + counts["recorded"]
+    assert counts["stated"] == len(built.ledger["facts"])
     assert counts["notation"] == len(built.ledger["notation"])
 
 

@@ -45,7 +45,7 @@ def test_a_right_page_passes(tmp_path: Path) -> None:
 
     assert [] == built.said
     assert 0 == built.code
-    assert {"stated": 4, "proven": 4, "notation": 1} == built.ledger["counts"]
+    assert {"stated": 4, "proven": 4, "recorded": 0, "notation": 1} == built.ledger["counts"]
     assert [
         ("check", "1 + 2", "3", "3", True),
         ("expect", "a = 5\nprint(a)", "5", "5", True),
@@ -354,7 +354,7 @@ def test_a_mended_page_passes_on_rebuild(tmp_path: Path) -> None:
     built = build(docs, tmp_path / "out", "-W")
 
     assert [] == built.said
-    assert {"stated": 1, "proven": 1, "notation": 0} == built.ledger["counts"]
+    assert {"stated": 1, "proven": 1, "recorded": 0, "notation": 0} == built.ledger["counts"]
 
 
 def test_a_page_without_a_kernel_says_what_it_needs(tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ def test_pages_read_in_parallel_say_the_same(tmp_path: Path) -> None:
         Said(f"page{i}.md", 9, "facts.check", f"written: {i + 1}, found: {i}, asked: {i}")
         for i in (1, 3, 5)
     } == set(built.said)
-    assert {"stated": 6, "proven": 3, "notation": 0} == built.ledger["counts"]
+    assert {"stated": 6, "proven": 3, "recorded": 0, "notation": 0} == built.ledger["counts"]
 
 
 def test_an_error_is_shown_without_a_traceback(tmp_path: Path) -> None:

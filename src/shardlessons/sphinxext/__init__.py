@@ -26,11 +26,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from shardlessons.sphinxext._foot import setup_foot
     from shardlessons.sphinxext._ledger import setup_ledger
     from shardlessons.sphinxext._notation import setup_notation
+    from shardlessons.sphinxext._platforms import setup_platforms
     from shardlessons.sphinxext._prelude import setup_prelude
     from shardlessons.sphinxext._terms import setup_terms
 
     app.setup_extension("myst_nb")
     app.setup_extension("sphinx_design")
+    setup_platforms(app)
     setup_ledger(app)
     setup_cells(app)
     setup_check(app)

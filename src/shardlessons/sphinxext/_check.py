@@ -49,7 +49,7 @@ class CheckRole(SphinxRole):
                 line,
                 f"`{expression}` raises {answer.found} (written: {written})",
             )
-        elif not answer.holds:
+        elif answer.holds is False:
             page.fail(
                 "check",
                 line,

@@ -90,7 +90,7 @@ def _run(
             page.record(form, below, source, stated, answer, file=file)
         if answer.raised and example.exc_msg is None:
             page.fail("raised", first, f"`{source}` raises {answer.found}", file)
-        elif not answer.holds:
+        elif answer.holds is False:
             asked = source.splitlines()[0]
             for edit in _rules.differences(stated, answer.found):
                 page.fail(

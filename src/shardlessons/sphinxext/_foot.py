@@ -16,12 +16,18 @@ def foot_text(app: Sphinx, docname: str) -> str | None:
     """One sentence on the page's facts, or None if it states none."""
     ledger = ledger_of(app.env)
     facts, asked = ledger.facts(docname), ledger.asked(docname)
+    count = f"{len(facts)} fact{'s' if len(facts) != 1 else ''}"
+    if facts and (platforms := ledger.recorded(docname)):
+        return (
+            f"{count} on this page, as recorded by a build on "
+            f"{' or '.join(platforms)}: this build, on "
+            f"{app.config.shardlessons_platform}, could not ask them."
+        )
     if not facts or not asked:
         return None
     versions, day = asked
     proven = sum(fact.holds for fact in facts)
     of_whom = f"of {versions} " if versions else ""
-    count = f"{len(facts)} fact{'s' if len(facts) != 1 else ''}"
     result = (
         "each one holds"
         if proven == len(facts)

@@ -23,12 +23,15 @@ MIME = "application/vnd.shardlessons.answer+json"
 class Answer:
     """What the kernel found, and whether what is written holds for it."""
 
-    found: str
-    holds: bool
+    found: str | None
+    holds: bool | None
     raised: bool = False
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return {MIME: dataclasses.asdict(self)}
+
+
+NOT_ASKED = Answer(None, None)  # on a platform that cannot ask
 
 
 def check(written: str, expression: str, namespace: dict[str, Any]) -> Answer:

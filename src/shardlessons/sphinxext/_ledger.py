@@ -24,7 +24,8 @@ class Fact:
     """One stated value: where it stands, what was asked, what was found.
 
     ``raised`` says that asking raised what is not stated: ``found`` is an
-    error then, and no value.
+    error then, and no value. ``recorded`` says that this platform could not
+    ask: then there is no ``found``, and whether it ``holds`` is not known.
     """
 
     page: str
@@ -34,9 +35,10 @@ class Fact:
     form: str
     expression: str
     written: str
-    found: str
-    holds: bool
+    found: str | None
+    holds: bool | None
     raised: bool
+    recorded: bool
 
 
 @dataclass(frozen=True, order=True)
@@ -53,8 +55,8 @@ class Ledger(Domain):
 
     name = "facts"
     label = "facts"
-    initial_data = {"facts": {}, "marks": {}, "failed": {}, "asked": {}}
-    data_version = 1
+    initial_data = {"facts": {}, "marks": {}, "failed": {}, "asked": {}, "recorded": {}}
+    data_version = 2
 
     def add_fact(self, fact: Fact) -> None:
         self.data["facts"].setdefault(fact.page, []).append(fact)
@@ -70,6 +72,10 @@ class Ledger(Domain):
         """Note of which jax, and on which day, a page's facts were asked."""
         self.data["asked"][page] = (versions, day)
 
+    def set_recorded(self, page: str, platforms: tuple[str, ...]) -> None:
+        """Note that a page's facts are as recorded on these platforms."""
+        self.data["recorded"][page] = platforms
+
     def facts(self, page: str | None = None) -> list[Fact]:
         """All facts, or those of one page, in the order of the text."""
         return _all(self.data["facts"], page)
@@ -79,6 +85,9 @@ class Ledger(Domain):
 
     def asked(self, page: str) -> tuple[str, str] | None:
         return self.data["asked"].get(page)
+
+    def recorded(self, page: str) -> tuple[str, ...] | None:
+        return self.data["recorded"].get(page)
 
     def failed(self) -> list[str]:
         return sorted(self.data["failed"])
@@ -118,7 +127,8 @@ def write(path: Path, ledger: Ledger) -> dict[str, int]:
     facts, marks = sorted(ledger.facts()), sorted(ledger.marks())
     counts = {
         "stated": len(facts),
-        "proven": sum(fact.holds for fact in facts),
+        "proven": sum(fact.holds is True for fact in facts),
+        "recorded": sum(fact.recorded for fact in facts),
         "notation": len(marks),
     }
     answered = sorted({v for v, _ in ledger.data["asked"].values() if v})
@@ -156,7 +166,8 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
         return
     counts = write(Path(app.outdir) / "facts.json", ledger_of(app.env))
     logger.info(
-        "facts: %(stated)d stated, %(proven)d proven, %(notation)d marked as notation",
+        "facts: %(stated)d stated, %(proven)d proven, %(recorded)d recorded, "
+        "%(notation)d marked as notation",
         counts,
     )
 

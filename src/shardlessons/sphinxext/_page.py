@@ -12,6 +12,7 @@ from sphinx.util import logging
 
 from shardlessons.sphinxext import _kernel
 from shardlessons.sphinxext._ledger import Fact, Mark, ledger_of
+from shardlessons.sphinxext._platforms import is_recorded, platforms_of
 
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
@@ -36,7 +37,10 @@ class Page:
         self.ran: set[tuple[str, str]] = set()
         self.name = env.docname
         self.file = Path(env.doc2path(env.docname))
-        self.lines = self.file.read_text("utf-8").splitlines()
+        text = self.file.read_text("utf-8")
+        self.lines = text.splitlines()
+        self.platforms = platforms_of(text)
+        self.recorded = is_recorded(text, env.config.shardlessons_platform)
 
     # --- asking ---------------------------------------------------------
 
@@ -48,6 +52,8 @@ class Page:
                 "this page has no kernel to ask: begin it with the front matter "
                 "file_format: mystnb and kernelspec: {name: python3}"
             )
+        if self.recorded:
+            return _kernel.NOT_ASKED
         listed = ", ".join([*map(repr, arguments), "globals()"])
         if function == "versions":
             listed = ""
@@ -122,6 +128,7 @@ class Page:
             found=answer.found,
             holds=answer.holds,
             raised=answer.raised and not answer.holds,
+            recorded=answer is _kernel.NOT_ASKED,
         )
         ledger_of(self._env).add_fact(fact)
         return fact

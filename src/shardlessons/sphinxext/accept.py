@@ -35,7 +35,7 @@ def accept(
     """
     by_path: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for fact in facts:
-        if not fact["holds"]:
+        if fact["holds"] is False:
             by_path[fact["path"]].append(fact)
     done: list[str] = []
     left: list[str] = []

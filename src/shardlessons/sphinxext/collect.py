@@ -1,7 +1,8 @@
 """Collect the examples on the pages as tests: for a ``conftest.py`` in docs/.
 
 Each ``>>>`` example of a page is a test with its line; the page's cells run
-before it, in order and in one namespace, as they do in the build.
+before it, in order and in one namespace, as they do in the build. Those of a
+page that this platform cannot ask are skipped.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from unittest import SkipTest
 
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.abstract import DocTestStringParser
@@ -16,12 +18,29 @@ from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 from sybil.parsers.myst.lexers import DirectiveLexer
 
 from shardlessons.sphinxext import _kernel
+from shardlessons.sphinxext._platforms import (
+    is_recorded,
+    platforms_of,
+    this_platform,
+)
 
 
-def collector(folder: Path, pattern: str = "*.md") -> Callable[..., Any]:
+def collector(
+    folder: Path, pattern: str = "*.md", platform: str = this_platform()
+) -> Callable[..., Any]:
     """A ``pytest_collect_file`` for the pages of a folder."""
-    sybil = Sybil(parsers=[_cells, _examples], path=str(folder), pattern=pattern)
-    return sybil.pytest()
+
+    def elsewhere(document: Document) -> Iterable[Region]:
+        if is_recorded(document.text, platform):
+            document.push_evaluator(skip)
+        return ()
+
+    def skip(example: Example) -> None:
+        named = " or ".join(platforms_of(example.document.text))
+        raise SkipTest(f"only {named} can ask this page, and this is {platform}")
+
+    parsers = [_cells, _examples, elsewhere]
+    return Sybil(parsers=parsers, path=str(folder), pattern=pattern).pytest()
 
 
 def _cells(document: Document) -> Iterable[Region]:
