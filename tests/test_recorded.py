@@ -147,7 +147,7 @@ def test_the_foot_says_that_the_values_are_recorded(elsewhere: Build) -> None:
 
     assert (
         "4 facts on this page, as recorded by a build on linux-x86_64: this build, "
-        "on darwin-arm64, could not ask them."
+        "on darwin-arm64, did not ask them."
     ) == page.select_one(".facts-foot").get_text().strip()
 
 

@@ -21,6 +21,7 @@ CHAPTER = [
     "ahead-of-time",
     "bytes",
     "traffic",
+    "several-hosts",
     "axis-types",
     "check-yourself",
 ]

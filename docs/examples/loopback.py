@@ -8,7 +8,6 @@ of no other program: this reads its counters before and after.
 
 from __future__ import annotations
 
-import functools
 import ipaddress
 import json
 import os
@@ -23,6 +22,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from processes import environment, held_port, join, use_loopback
 
 PROCESSES = 8
 SHARD = 1 << 20  # bytes that each device puts in
@@ -94,18 +95,13 @@ def measure(timeout: float = 100) -> tuple[Measured, ...]:
             "the bytes of a connection are read as Linux keeps them, and "
             f"this is {sys.platform}; run it on Linux"
         )
-    # Held, not listened on, so that no one else is given the same port; the
-    # coordinator, which shares it, is the one that answers.
-    with socket.socket() as held, tempfile.TemporaryFile("w+") as said:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        held.bind(("127.0.0.1", 0))
-        port = held.getsockname()[1]
+    with held_port() as port, tempfile.TemporaryFile("w+") as said:
         run = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(port), str(timeout)],
+            [sys.executable, __file__, str(port), str(timeout)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=said,
-            env=_environment(),
+            env=environment(),
             start_new_session=True,  # a group of its own, to end as one
         )
         try:
@@ -134,37 +130,15 @@ def measure(timeout: float = 100) -> tuple[Measured, ...]:
     )
 
 
-def _environment() -> dict[str, str]:
-    """This process's, less what would make other devices or ask a proxy."""
-    own = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("JAX_", "XLA_"))
-        and not name.lower().endswith("_proxy")
-    }
-    # NumPy's threads, which it does not use here, would not survive a fork.
-    return own | {"JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1"}
-
-
 def _launch(port: int, timeout: float) -> None:
     """Fork the processes; print what each measured, or why one could not."""
     answers = os.dup(1)
     os.dup2(2, 1)  # where gloo prints that it is connected
 
     # JAX is imported once, and no backend has started when it is forked.
-    import jax
-    from jax._src import xla_bridge
-
     from shardlessons import cost, read  # noqa: F401 - once, before the fork
 
-    jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    jax.config.update("jax_num_cpu_devices", 1)
-    # JAX has no option for it; without it gloo listens on whatever address
-    # the machine's own name has.
-    lib = xla_bridge._jax
-    lib.make_gloo_tcp_collectives = functools.partial(
-        lib.make_gloo_tcp_collectives, hostname="127.0.0.1"
-    )
+    use_loopback()
     pipes = {}
     for process in range(PROCESSES):
         read_end, write_end = os.pipe()
@@ -202,10 +176,7 @@ def _process(process: int, port: int) -> list[dict[str, Any]]:
     """One of the processes: what it sent in each collective."""
     import jax
 
-    address = f"127.0.0.1:{port}"
-    jax.distributed.initialize(
-        address, PROCESSES, process, coordinator_bind_address=address
-    )
+    join(port, PROCESSES, process, devices=1)
     rows = [_row(port, *case) for case in _cases()]
     jax.distributed.shutdown()
     return rows

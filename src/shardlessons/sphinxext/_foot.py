@@ -21,7 +21,7 @@ def foot_text(app: Sphinx, docname: str) -> str | None:
         return (
             f"{count} on this page, as recorded by a build on "
             f"{' or '.join(platforms)}: this build, on "
-            f"{app.config.shardlessons_platform}, could not ask them."
+            f"{app.config.shardlessons_platform}, did not ask them."
         )
     if not facts or not asked:
         return None
