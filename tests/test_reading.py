@@ -406,4 +406,5 @@ def test_what_a_reading_is_made_of() -> None:
         "unread",
         "in_tree",
         "out_tree",
+        "question",
     ] == [field.name for field in dataclasses.fields(Reading)]

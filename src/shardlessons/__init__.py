@@ -6,6 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shardlessons._absent import (
+        CompilerMissingError,
+        gpu_mesh,
+        tpu_mesh,
+    )
     from shardlessons._arithmetic import (
         SpecError,
         bytes_per_device,
@@ -42,6 +47,7 @@ _HOMES = {
     "BandwidthError": "_cost",
     "Bytes": "_reading",
     "Collective": "_collectives",
+    "CompilerMissingError": "_absent",
     "Cost": "_cost",
     "DevicesError": "_devices",
     "Difference": "_diff",
@@ -65,8 +71,10 @@ _HOMES = {
     "cpu_devices": "_devices",
     "cpu_mesh": "_devices",
     "draw": "_draw",
+    "gpu_mesh": "_absent",
     "read": "_reading",
     "shard_shape": "_arithmetic",
+    "tpu_mesh": "_absent",
     "traffic": "_cost",
 }
 
@@ -75,6 +83,7 @@ __all__ = [
     "BandwidthError",
     "Bytes",
     "Collective",
+    "CompilerMissingError",
     "Cost",
     "DevicesError",
     "Difference",
@@ -98,8 +107,10 @@ __all__ = [
     "cpu_devices",
     "cpu_mesh",
     "draw",
+    "gpu_mesh",
     "read",
     "shard_shape",
+    "tpu_mesh",
     "traffic",
 ]
 

@@ -6,14 +6,21 @@ import math
 import os
 import re
 from collections.abc import Collection, Mapping
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 
 import jax
-import numpy as np
-from jax.sharding import AxisType, Mesh
+from jax.sharding import Mesh
+
+from shardlessons._mesh import axis_types, is_positive, row_by_row
 
 _FLAG = "--xla_force_host_platform_device_count"
 _OPTION = "jax_num_cpu_devices"
 _COUNT = 8
+
+_CUDA_PLUGINS = {"jax_plugins.xla_cuda12", "jax_plugins.xla_cuda13"}
+# Where one of these is, JAX starts CUDA.
+_NVIDIA = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg")
 
 
 class DevicesError(RuntimeError):
@@ -76,46 +83,36 @@ def cpu_mesh(
     >>> [kind.name for kind in mesh.axis_types]
     ['Auto', 'Explicit']
     """
-    if not shape:
-        raise ValueError(
-            "a mesh needs an axis, and the shape given is empty; give sizes "
-            'by name, as in {"data": 4, "model": 2}'
-        )
-    for axis, size in shape.items():
-        if not _is_positive(size):
-            raise ValueError(
-                f"axis {axis!r} was given the size {size!r}; a size is an "
-                "int, 1 or more"
-            )
-    if isinstance(explicit, str):
-        explicit = (explicit,)
-    elif isinstance(explicit, bool):
-        explicit = tuple(shape) if explicit else ()
-    for axis in explicit:
-        if axis not in shape:
-            raise ValueError(
-                f"explicit names the axis {axis!r}, which the mesh does not "
-                f"have; its axes are {_listed(shape)}"
-            )
+    types = axis_types(shape, explicit)
     count = math.prod(shape.values())
     devices = _first(count, make=max(count, _COUNT))
-    # Not jax.make_mesh: it may reorder devices to suit the hardware.
-    return Mesh(
-        np.array(devices, dtype=object).reshape(tuple(shape.values())),
-        tuple(shape),
-        axis_types=tuple(
-            AxisType.Explicit if axis in explicit else AxisType.Auto
-            for axis in shape
-        ),
-    )
+    return row_by_row(devices, shape, types)
+
+
+def settle_on_cpu() -> None:
+    """Have JAX start on the CPU alone, where it would end there anyway.
+
+    Unless its platforms are chosen, JAX tries each compiler that is
+    installed for the chip of its own. Where there is none this takes a
+    second, and prints a traceback for CUDA's. A choice stands: the reader's,
+    and that of JAX, which chooses "tpu,cpu" where it finds a TPU.
+    """
+    if jax.config.jax_platforms is not None:
+        return
+    plugins = {one.value for one in entry_points(group="jax_plugins")}
+    if not plugins and find_spec("libtpu") is None:
+        return
+    if plugins <= _CUDA_PLUGINS and not any(map(os.path.exists, _NVIDIA)):
+        jax.config.update("jax_platforms", "cpu")
 
 
 def _first(count: int, *, make: int) -> list[jax.Device]:
-    if not _is_positive(count):
+    if not is_positive(count):
         raise ValueError(
             f"the number of devices was given as {count!r}; it is an int, 1 "
             "or more"
         )
+    settle_on_cpu()
     flag = re.search(rf"{_FLAG}=(\d+)", os.environ.get("XLA_FLAGS", ""))
     option = jax.config.jax_num_cpu_devices
     if flag is None and option < 0:
@@ -141,15 +138,3 @@ def _first(count: int, *, make: int) -> list[jax.Device]:
         f"{len(devices)}: {found}. The number cannot change once the backend "
         f"has started: restart the process or kernel and {remedy}."
     )
-
-
-def _is_positive(number: object) -> bool:
-    return (
-        isinstance(number, int)
-        and not isinstance(number, bool)
-        and number >= 1
-    )
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(repr(name) for name in names)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -19,6 +19,7 @@ from jax.stages import Compiled, Lowered, Traced, Wrapped
 from shardlessons import _report
 from shardlessons._arithmetic import nbytes
 from shardlessons._collectives import Collective, Unread, read_collectives
+from shardlessons._question import Question
 
 if TYPE_CHECKING:
     from shardlessons._diff import Difference
@@ -82,7 +83,8 @@ class Bytes:
 class Reading:
     """What the compiler decided for one call; made by `read`.
 
-    It keeps no array and no compiled program. Printing it gives a report.
+    It keeps the function, and no array and no compiled program. Printing it
+    gives a report.
 
     Attributes:
         call: the call, shortened to a line where arguments are many.
@@ -104,6 +106,7 @@ class Reading:
     unread: tuple[Unread, ...]
     in_tree: jax.tree_util.PyTreeDef
     out_tree: jax.tree_util.PyTreeDef
+    question: Question | None = field(default=None, compare=False)
 
     @property
     def in_specs(self) -> tuple[Any, ...]:
@@ -155,6 +158,50 @@ class Reading:
                 one.looking_past(*packages) for one in self.collectives
             ),
         )
+
+    def on(self, mesh: Mesh) -> Reading:
+        """The same call asked again, its arguments on another mesh.
+
+        Each argument that has a NamedSharding keeps its spec; one without a
+        sharding stays without. A mesh that the function names itself, or
+        that jit was given in ``in_shardings`` or ``out_shardings``, is not
+        changed, and jax says that the two do not fit. Specs without a mesh
+        follow: where the call was read under ``jax.set_mesh``, it is read
+        again under ``jax.set_mesh(mesh)``.
+
+        Args:
+            mesh: as `cpu_mesh`, `tpu_mesh` or `gpu_mesh` make it.
+
+        Raises:
+            SpecError: an argument's spec names an axis that the mesh does
+                not have, or its sharding has no spec.
+            TypeError: `mesh` is no Mesh; or no function was read, but a
+                Traced, Lowered or Compiled, or a reading was unpickled.
+            Exception: whatever jax raises for the call itself, untouched.
+
+        >>> import jax
+        >>> from jax.sharding import NamedSharding, PartitionSpec as P
+        >>> from shardlessons import cpu_mesh, read
+        >>> small = cpu_mesh({"data": 2, "model": 2})
+        >>> large = cpu_mesh({"data": 4, "model": 2})
+        >>> sharding = NamedSharding(small, P("data", "model"))
+        >>> x = jax.ShapeDtypeStruct((8, 16), "float32", sharding=sharding)
+        >>> reading = read(lambda a: a * 2, x)
+        >>> reading.outputs[0].bytes, reading.on(large).outputs[0].bytes
+        (128, 64)
+        """
+        if not isinstance(mesh, Mesh):
+            raise TypeError(
+                f"on() was given {mesh!r}, which is no Mesh; give one, as "
+                "cpu_mesh, tpu_mesh and gpu_mesh make it"
+            )
+        if self.question is None:
+            raise TypeError(
+                "this reading does not know its function, so that it cannot "
+                "be asked again; read the function and its arguments, in "
+                "place of a Traced, Lowered or Compiled"
+            )
+        return self.question.ask(read, mesh)
 
     def diff(self, after: Reading) -> Difference:
         """What another reading says differently; false if it says the same.
@@ -225,17 +272,16 @@ def read(
                 f"{type(f).__name__} has its arguments already: give it "
                 "alone, or give the function and the arguments"
             )
-        stage = f
-    elif callable(f):
+        return _read(f)
+    if callable(f):
         # A jitted function keeps what it was jitted with.
         jitted = f if isinstance(f, Wrapped) else jax.jit(f)
-        stage = jitted.trace(*args, **kwargs)
-    else:
-        raise TypeError(
-            f"read() was given {f!r}, which is not callable; give a function "
-            "and its arguments, or a Traced, Lowered or Compiled of jax"
-        )
-    return _read(stage)
+        reading = _read(jitted.trace(*args, **kwargs))
+        return replace(reading, question=Question.of(f, args, kwargs))
+    raise TypeError(
+        f"read() was given {f!r}, which is not callable; give a function "
+        "and its arguments, or a Traced, Lowered or Compiled of jax"
+    )
 
 
 def require_reading(reading: Any, caller: str) -> None:
@@ -270,7 +316,9 @@ def _read(stage: Traced | Lowered | Compiled) -> Reading:
         [mesh.shape for mesh in meshes_of((*inputs, *outputs))],
     )
     return Reading(
-        call=_report.call_text(name, _arguments(compiled.in_tree, inputs)),
+        call=_report.call_text(
+            name, _report.arguments_text(compiled.in_tree, inputs)
+        ),
         inputs=inputs,
         outputs=outputs,
         bytes=Bytes(
@@ -330,32 +378,6 @@ def _place(path: tuple[Any, ...]) -> str:
     """Where an input stands, of a call that has lost its names."""
     keyword = path[0].idx == 1
     return ("kwargs" if keyword else "args") + jax.tree_util.keystr(path[1:])
-
-
-def _arguments(
-    in_tree: jax.tree_util.PyTreeDef, inputs: Sequence[Leaf]
-) -> list[str]:
-    """Each argument of the call as a short text."""
-    leaves = iter(inputs)
-    positional, keyword = in_tree.children()
-    shown = [_argument(tree, leaves) for tree in positional.children()]
-    keys = keyword.node_data()[1]
-    return shown + [
-        f"{key}={_argument(tree, leaves)}"
-        for key, tree in zip(keys, keyword.children(), strict=True)
-    ]
-
-
-def _argument(tree: jax.tree_util.PyTreeDef, leaves: Iterator[Leaf]) -> str:
-    own = [next(leaves) for _ in range(tree.num_leaves)]
-    node = tree.node_data()
-    if node is None:
-        return _report.leaf_text(own[0])
-    kind = node[0]
-    if kind is type(None):
-        return "None"
-    plural = "leaf" if len(own) == 1 else "leaves"
-    return f"{kind.__name__} of {len(own)} {plural}"
 
 
 def _spec_or_sharding(leaf: Leaf) -> Any:

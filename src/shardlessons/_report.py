@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
+from jax.tree_util import PyTreeDef
 
 from shardlessons._arithmetic import spec_text
 from shardlessons._paths import grouped
@@ -38,6 +39,30 @@ def call_text(name: str, arguments: Sequence[str]) -> str:
         if len(call) <= WIDTH or kept <= 1:
             return call
     raise AssertionError("unreachable: no arguments is a call too")
+
+
+def arguments_text(in_tree: PyTreeDef, inputs: Sequence[Leaf]) -> list[str]:
+    """Each argument of the call as a short text."""
+    leaves = iter(inputs)
+    positional, keyword = in_tree.children()
+    shown = [_argument_text(tree, leaves) for tree in positional.children()]
+    keys = keyword.node_data()[1]
+    return shown + [
+        f"{key}={_argument_text(tree, leaves)}"
+        for key, tree in zip(keys, keyword.children(), strict=True)
+    ]
+
+
+def _argument_text(tree: PyTreeDef, leaves: Iterator[Leaf]) -> str:
+    own = [next(leaves) for _ in range(tree.num_leaves)]
+    node = tree.node_data()
+    if node is None:
+        return leaf_text(own[0])
+    kind = node[0]
+    if kind is type(None):
+        return "None"
+    plural = "leaf" if len(own) == 1 else "leaves"
+    return f"{kind.__name__} of {len(own)} {plural}"
 
 
 def leaf_text(leaf: Leaf) -> str:
