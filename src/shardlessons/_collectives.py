@@ -8,14 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardlessons._groups import (
-    Groups,
-    Span,
-    parse_groups,
-    parse_pairs,
-    spans_of_groups,
-    spans_of_pairs,
-)
+from shardlessons._groups import Groups, Span
 from shardlessons._program import (
     KINDS,
     POINT_TO_POINT,
@@ -25,7 +18,9 @@ from shardlessons._program import (
     read_program,
 )
 from shardlessons._shapes import Array, arrays_in, parse_shape
+from shardlessons._slices import Slices, is_transfer, received, transfer
 from shardlessons._sources import Frame, frame_reader, outside
+from shardlessons._where import Where
 
 _CHAIN = re.compile(r'chain_id="(\d+)"')
 
@@ -157,7 +152,9 @@ class Unread:
 
 
 def read_collectives(
-    modules: Callable[[], Sequence[Any]], meshes: Sequence[Mapping[str, int]]
+    modules: Callable[[], Sequence[Any]],
+    meshes: Sequence[Mapping[str, int]],
+    slices: Slices | None = None,
 ) -> tuple[tuple[Collective, ...], tuple[Unread, ...]]:
     """The collectives of a program, and what cannot be read of it.
 
@@ -165,13 +162,14 @@ def read_collectives(
         modules: gives the program's ``HloModule`` s.
         meshes: for each mesh that may name the axes, the size of each axis
             by its name; the one that fits best is taken.
+        slices: the slices of the mesh, where there are several.
     """
     found: list[Collective | Unread] = []
     # Here and below every exception is caught: a compiler may print what no
     # one has seen yet, and a reading shows that, rather than fail.
     try:
         for module in modules():
-            found += _module(module, meshes)
+            found += _module(module, meshes, slices)
     except Exception as error:
         found.append(Unread("", f"the program: {_reason(error)}"))
     return (
@@ -181,11 +179,11 @@ def read_collectives(
 
 
 def _module(
-    module: Any, meshes: Sequence[Mapping[str, int]]
+    module: Any, meshes: Sequence[Mapping[str, int]], slices: Slices | None
 ) -> list[Collective | Unread]:
     text = module.to_string()
     program = read_program(module, text)
-    reader = _Reader(program, text, meshes)
+    reader = _Reader(program, text, meshes, slices)
     clones: set[Any] = set()
     found = []
     for instruction in program.instructions:
@@ -199,7 +197,8 @@ def _module(
 
 def _is_send(instruction: Instruction) -> bool:
     host = "is_host_transfer=true" in instruction.attributes
-    return instruction.opcode in POINT_TO_POINT and not host
+    sent = instruction.opcode in POINT_TO_POINT and not host
+    return sent or is_transfer(instruction)
 
 
 def _clone(instruction: Instruction, program: Program) -> Any:
@@ -220,7 +219,7 @@ def _clone(instruction: Instruction, program: Program) -> Any:
 
 
 def _is_asynchronous(instruction: Instruction) -> bool:
-    started = instruction.opcode.endswith("-start")
+    started = instruction.opcode.endswith(("-start", "send"))
     # A start for GPU may say that its end follows at once.
     waits = '"is_sync":true' in instruction.attributes
     return started and not waits or _is_in_chain(instruction)
@@ -238,18 +237,13 @@ class _Reader:
         program: Program,
         text: str,
         meshes: Sequence[Mapping[str, int]],
+        slices: Slices | None,
     ) -> None:
-        head = text.partition("\n")[0]
-        self._replicas = _count(head, "replica_count")
-        self._partitions = _count(head, "num_partitions")
         self._program = program
-        self._meshes = meshes
+        self._where = Where(text, meshes, slices)
         # jaxlib 0.8.3 lists the frames in another order than it numbers them.
         self._frames = frame_reader(text, numbered=program.structured)
         self._lines = "stack_frame_id=" in text or "source_line=" in text
-        self._groups: dict[
-            tuple[str, str], tuple[Groups, tuple[Span, ...] | None]
-        ] = {}
 
     def read(self, instruction: Instruction) -> Collective | Unread:
         try:
@@ -258,13 +252,23 @@ class _Reader:
             return Unread(instruction.text, _reason(error))
 
     def _read(self, instruction: Instruction) -> Collective:
-        if instruction.kind not in KINDS:
+        between = is_transfer(instruction)
+        if instruction.kind not in KINDS and not between:
             raise ValueError("sent from one device to another, of no kind")
         run = self._program.runs.get(instruction.computation)
         if run is None:
             raise ValueError("in a computation that nothing is seen to run")
-        groups, spans = self._where(instruction)
-        kind, results = instruction.kind, _results(instruction)
+        if between:
+            kind = transfer(instruction).kind
+            operands = _carried(instruction)
+            results = _carried(
+                received(instruction, self._program.instructions)
+            )
+            groups, spans = self._where.between_slices(instruction)
+        else:
+            kind = instruction.kind
+            operands, results = _operands(instruction), _results(instruction)
+            groups, spans = self._where.of(instruction)
         if scattered := self._scattered(instruction):
             kind, results = "reduce-scatter", scattered
         frames = self._frames(instruction.attributes)
@@ -273,7 +277,7 @@ class _Reader:
             kind=kind,
             spans=spans,
             groups=groups,
-            operands=_operands(instruction),
+            operands=operands,
             results=results,
             times=run.times,
             conditional=run.conditional,
@@ -306,35 +310,6 @@ class _Reader:
             return ()
         return self._frames(caller.text) or self._frames_near(caller)
 
-    def _where(
-        self, instruction: Instruction
-    ) -> tuple[Groups, tuple[Span, ...] | None]:
-        permute = instruction.kind == "collective-permute"
-        name = "source_target_pairs" if permute else "replica_groups"
-        value = attribute(instruction.attributes, name)
-        if value is None:
-            raise ValueError(f"no {name}")
-        if min(self._replicas, self._partitions) > 1:
-            raise ValueError("replicas and partitions in one program")
-        # A hundred layers share a few groups, of thousands of devices each.
-        if (name, value) not in self._groups:
-            devices = self._replicas * self._partitions
-            if permute:
-                groups = parse_pairs(value)
-                spans_of = spans_of_pairs
-            else:
-                groups = parse_groups(value, devices)
-                spans_of = spans_of_groups
-            fitting = [
-                spans
-                for axes in self._meshes
-                if (spans := spans_of(groups, axes)) is not None
-            ]
-            # Of several meshes, the one whose axes the groups hold whole.
-            spans = min(fitting, key=_parts, default=None)
-            self._groups[name, value] = groups, spans
-        return self._groups[name, value]
-
 
 def _operands(instruction: Instruction) -> tuple[Array, ...]:
     shapes = instruction.operands
@@ -353,13 +328,9 @@ def _results(instruction: Instruction) -> tuple[Array, ...]:
     return arrays_in(shape)
 
 
-def _parts(spans: tuple[Span, ...]) -> int:
-    return sum(span.size < span.of for span in spans)
-
-
-def _count(head: str, name: str) -> int:
-    found = re.search(rf"\b{name}=(\d+)", head)
-    return int(found[1]) if found else 1
+def _carried(instruction: Instruction) -> tuple[Array, ...]:
+    """What a send or recv carries: its shape is (that, context, token)."""
+    return arrays_in(parse_shape(instruction.shape)[:1])
 
 
 def _reason(error: Exception) -> str:

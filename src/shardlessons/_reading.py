@@ -20,6 +20,7 @@ from shardlessons import _report
 from shardlessons._arithmetic import nbytes
 from shardlessons._collectives import Collective, Unread, read_collectives
 from shardlessons._question import Question
+from shardlessons._slices import slices_of
 
 if TYPE_CHECKING:
     from shardlessons._diff import Difference
@@ -311,9 +312,11 @@ def _read(stage: Traced | Lowered | Compiled) -> Reading:
             "bytes of a reading come from; read it for another backend"
         )
     outputs = _outputs(compiled)
+    meshes = meshes_of((*inputs, *outputs))
     collectives, unread = read_collectives(
         lambda: compiled.runtime_executable().hlo_modules(),
-        [mesh.shape for mesh in meshes_of((*inputs, *outputs))],
+        [mesh.shape for mesh in meshes],
+        slices_of(meshes),
     )
     return Reading(
         call=_report.call_text(
