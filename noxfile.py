@@ -84,6 +84,8 @@ os.environ.setdefault("NOX_ENABLE_STALENESS_CHECK", "1")
 ENV: dict[str, str | None] = {
     **{name: None for name in os.environ if name.startswith(("JAX_", "XLA_"))},
     "JAX_PLATFORMS": "cpu",
+    # Releases before 0.10 look for NVIDIA's libraries all the same.
+    "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",
     "PYTHONDONTWRITEBYTECODE": None,  # where it is set, a build takes twice as long
 }
 
@@ -114,13 +116,15 @@ def build(session: nox.Session, codes: list[int]) -> Path:
     if output.exists() and any(output.iterdir()):
         session.error(f"{output} holds files: name a new or an empty folder")
 
-    sync(session, "docs")
+    # JAX finds compilers of another release, and complains.
+    sync(session, "site" if args.jax else "docs")
     env = dict(ENV)
     if args.jax:
-        # Laid over the environment, which stays as locked. After a patch
-        # release of jax alone, the newest jaxlib is older than its jax.
+        # Laid over the environment, which stays as locked, with the compilers
+        # of its release. After a patch release of jax alone, the newest
+        # jaxlib is older than its jax.
         overlay = f"{session.virtualenv.location}-jax-{args.jax}"
-        jax = [f"jax=={args.jax}", f"jaxlib<={args.jax}", "--no-deps"]
+        jax = [f"jax[cuda13-local,tpu]=={args.jax}", f"jaxlib<={args.jax}"]
         uv_pip = ["uv", "pip", "install", "--quiet", "--target", overlay]
         session.run_install(*uv_pip, *jax)
         env["PYTHONPATH"] = overlay

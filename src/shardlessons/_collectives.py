@@ -321,9 +321,10 @@ def _operands(instruction: Instruction) -> tuple[Array, ...]:
 
 def _results(instruction: Instruction) -> tuple[Array, ...]:
     shape = parse_shape(instruction.shape)
-    # A start holds (operands, results, ...), that of an all-reduce results.
     if instruction.opcode.endswith("-start") and isinstance(shape, list):
-        if instruction.kind != "all-reduce":
+        # A start holds (operands, results, ...). That of an all-reduce holds
+        # the results alone, but not always from jax 0.12 on.
+        if instruction.kind != "all-reduce" or isinstance(shape[0], list):
             shape = shape[1]
     return arrays_in(shape)
 
