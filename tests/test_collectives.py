@@ -596,6 +596,17 @@ def test_starts_and_ends_count_once() -> None:
     assert () == unread
 
 
+@pytest.mark.parametrize(
+    "shape", ["f32[8]", "((f32[8]), f32[8])"], ids=["before", "jax 0.12"]
+)
+def test_the_start_of_an_all_reduce(shape: str) -> None:
+    line = f"%a = {shape} all-reduce-start(%x), replica_groups={{}}"
+    (one,), unread = read_collectives(lambda: [Printed(line)], [AXES])
+
+    assert () == unread
+    assert (Array(F32, (8,)),) == one.operands == one.results
+
+
 def test_a_start_that_waits_for_its_end() -> None:
     (one,), _ = collectives_of("""
     ENTRY e { x = f32[8] parameter(0)

@@ -97,6 +97,8 @@ class Reading:
         unread: what may be a collective too, but cannot be read.
         in_tree: the structure of ``(args, kwargs)``.
         out_tree: the structure of the result.
+        question: the call without its arrays, for `on`; None where no
+            function was read.
     """
 
     call: str
@@ -107,7 +109,7 @@ class Reading:
     unread: tuple[Unread, ...]
     in_tree: jax.tree_util.PyTreeDef
     out_tree: jax.tree_util.PyTreeDef
-    question: Question | None = field(default=None, compare=False)
+    question: Any = field(default=None, compare=False)
 
     @property
     def in_specs(self) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ _KINDS = {
 _HANDLER = '_xla_host_transfer_handler_name="xla_megascale_runtime"'
 _NAME = re.compile(r'_xla_host_transfer_rendezvous="([^"]+)"')
 _WHAT = re.compile(
-    r'_xla_megascale_target="?([^"]*?)"?,'
+    r'_xla_megascale_target="?([^"]+?)"?,'
     r'_xla_megascale_transfer_type="(\w+)"'
 )
 _RANGES = r"\d+(?::\d+)?(?:,\d+(?::\d+)?)*"
