@@ -350,7 +350,7 @@ def test_another_platform_is_told_so(
         ) == str(error.value)
 
 
-def test_libtpu_that_does_not_answer_is_named_with_its_variables(
+def test_libtpu_that_does_not_start_is_named_with_its_variables(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said = jax.errors.JaxRuntimeError("ABORTED: libtpu multi-process lockfile")
@@ -363,10 +363,10 @@ def test_libtpu_that_does_not_answer_is_named_with_its_variables(
         tpu_mesh("v5e:2x4", SHAPE)
 
     assert (
-        "libtpu does not answer in this process, which has loaded it in "
-        "another environment: restart the process or kernel, and set "
-        "ALLOW_MULTIPLE_LIBTPU_LOAD=1 TPU_ACCELERATOR_TYPE=v5litepod-8 "
-        "TPU_WORKER_HOSTNAMES=localhost TPU_LOG_DIR=disabled before it starts"
+        "libtpu does not start in the environment of this process; restart "
+        "the process or kernel with these set: ALLOW_MULTIPLE_LIBTPU_LOAD=1 "
+        "TPU_ACCELERATOR_TYPE=v5litepod-8 TPU_WORKER_HOSTNAMES=localhost "
+        "TPU_LOG_DIR=disabled"
     ) == str(error.value)
     assert said is error.value.__cause__
 

@@ -145,9 +145,9 @@ def tpu_mesh(
     first axis of ``{"slice": 2, ...}`` crosses slices. ``jax.make_mesh`` may
     order those of a real TPU in another way.
 
-    This needs ``pip install "shardlessons[tpu]"`` on Linux x86_64. Where the
-    machine has no TPU, the variables that libtpu needs are set while it is
-    loaded, those that are not set already, and are removed again.
+    This needs the extra ``tpu`` of the package, on Linux x86_64. Where JAX
+    is to use no TPU, the variables that libtpu looks for are set while it is
+    asked, unless they are set already, and are removed again.
 
     Args:
         topology: the chips of a slice, as libtpu names them: ``"v5e:2x4"``.
@@ -188,9 +188,8 @@ def tpu_mesh(
             raise _unknown(topology) from error
         variables = " ".join(f"{k}={v}" for k, v in _LIBTPU.items())
         raise CompilerMissingError(
-            "libtpu does not answer in this process, which has loaded it in "
-            "another environment: restart the process or kernel, and set "
-            f"{variables} before it starts"
+            "libtpu does not start in the environment of this process; "
+            f"restart the process or kernel with these set: {variables}"
         ) from error
     if len(found) != math.prod(shape.values()):
         raise ValueError(
@@ -211,9 +210,9 @@ def gpu_mesh(
 ) -> Mesh:
     """A mesh of GPUs that are not there: to compile for, not to run.
 
-    This needs ``pip install "shardlessons[gpu]"`` on Linux x86_64. With no
-    GPU to try kernels on, XLA picks some by rule, so that the temporaries
-    may differ from those on a real one.
+    This needs the extra ``gpu`` of the package, on Linux x86_64. With no GPU
+    to try kernels on, XLA picks some by rule, so that the temporaries may
+    differ from those on a real one.
 
     Args:
         chip: ``"A100"``, ``"H100"`` or ``"B200"``, the SXM boards.
