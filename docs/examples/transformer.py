@@ -31,22 +31,37 @@ def array(*shape: int) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, jnp.float32)
 
 
-# An array of "layers" holds one layer after the other, for scan to go through.
-PARAMS = {
-    "embed": array(VOCAB, WIDTH),
-    "position": array(LENGTH, WIDTH),
-    "layers": {
-        "attention_norm": array(LAYERS, WIDTH),
-        "qkv": array(LAYERS, WIDTH, 3, HEADS, HEAD),
-        "out": array(LAYERS, HEADS, HEAD, WIDTH),
-        "mlp_norm": array(LAYERS, WIDTH),
-        "up": array(LAYERS, WIDTH, HIDDEN),
-        "down": array(LAYERS, HIDDEN, WIDTH),
-    },
-    "norm": array(WIDTH),
-    "unembed": array(WIDTH, VOCAB),
-}
-TOKENS = jax.ShapeDtypeStruct((BATCH, LENGTH + 1), jnp.int32)
+def types(
+    *,
+    batch: int = BATCH,
+    length: int = LENGTH,
+    vocab: int = VOCAB,
+    layers: int = LAYERS,
+    width: int = WIDTH,
+    heads: int = HEADS,
+    head: int = HEAD,
+    hidden: int = HIDDEN,
+) -> tuple[Any, jax.ShapeDtypeStruct]:
+    """The parameters and the tokens of a model of this size."""
+    params = {
+        "embed": array(vocab, width),
+        "position": array(length, width),
+        # One layer after the other, for scan to go through.
+        "layers": {
+            "attention_norm": array(layers, width),
+            "qkv": array(layers, width, 3, heads, head),
+            "out": array(layers, heads, head, width),
+            "mlp_norm": array(layers, width),
+            "up": array(layers, width, hidden),
+            "down": array(layers, hidden, width),
+        },
+        "norm": array(width),
+        "unembed": array(width, vocab),
+    }
+    return params, jax.ShapeDtypeStruct((batch, length + 1), jnp.int32)
+
+
+PARAMS, TOKENS = types()
 
 
 def init(key: jax.Array) -> Any:
@@ -71,8 +86,8 @@ def layer_norm(x: jax.Array, scale: jax.Array) -> jax.Array:
 
 def attention(x: jax.Array, layer: Any) -> jax.Array:
     q, k, v = jnp.einsum("btd,dnhk->nbthk", x, layer["qkv"])
-    scores = jnp.einsum("bthk,bshk->bhts", q, k) / math.sqrt(HEAD)
-    past = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
+    scores = jnp.einsum("bthk,bshk->bhts", q, k) / math.sqrt(q.shape[-1])
+    past = jnp.tril(jnp.ones(scores.shape[-2:], bool))
     weights = jax.nn.softmax(jnp.where(past, scores, -jnp.inf))
     mixed = jnp.einsum("bhts,bshk->bthk", weights, v)
     return jnp.einsum("bthk,hkd->btd", mixed, layer["out"])
@@ -104,7 +119,7 @@ def loss_of(
     x, _ = jax.lax.scan(block, x, params["layers"])
     logits = layer_norm(x, params["norm"]) @ params["unembed"]
     # Not take_along_axis: by a product, each device looks at its own logits.
-    target = jax.nn.one_hot(tokens[:, 1:], VOCAB)
+    target = jax.nn.one_hot(tokens[:, 1:], logits.shape[-1])
     of_target = (logits * target).sum(-1)
     return (jax.nn.logsumexp(logits, -1) - of_target).mean()
 
@@ -158,7 +173,7 @@ FSDP = Plan(
         "layers": {
             "attention_norm": P(),
             "qkv": P(None, "data"),
-            "out": P(None, "data"),
+            "out": P(None, None, None, "data"),
             "mlp_norm": P(),
             "up": P(None, "data"),
             "down": P(None, None, "data"),
@@ -175,15 +190,16 @@ def shardings(plan: Plan, mesh: Mesh) -> Any:
     return jax.tree.map(lambda spec: NamedSharding(mesh, spec), plan.params)
 
 
-def arguments(plan: Plan, mesh: Mesh) -> tuple[Any, Any, Any]:
+def arguments(plan: Plan, mesh: Mesh, **sizes: int) -> tuple[Any, Any, Any]:
     """The types of a step's arguments, to compile it without an array."""
+    params, tokens = types(**sizes)
 
     def struct(leaf: Any, spec: P) -> jax.ShapeDtypeStruct:
         sharding = NamedSharding(mesh, spec)
         return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
 
-    params = jax.tree.map(struct, PARAMS, plan.params)
-    return params, params, struct(TOKENS, plan.tokens)
+    params = jax.tree.map(struct, params, plan.params)
+    return params, params, struct(tokens, plan.tokens)
 
 
 # --- The step -------------------------------------------------------------
