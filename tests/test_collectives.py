@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
-from flax import nnx
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from jaxlib import _hlo
+from releases import module_from_text, shard_map
 
 from shardlessons import (
     Array,
@@ -304,7 +299,7 @@ def test_shard_map() -> None:
         )
 
     reading = read(
-        jax.shard_map(
+        shard_map(
             f,
             mesh=MESH,
             in_specs=P("data", "model"),
@@ -354,7 +349,7 @@ def test_every_collective_of_one_channel_counts() -> None:
         return x
 
     reading = read(
-        jax.shard_map(
+        shard_map(
             f,
             mesh=MESH,
             in_specs=P("data", "model"),
@@ -431,7 +426,7 @@ def test_an_axis_of_size_1() -> None:
     summed = only(read(lambda x: x.sum(0), x))
     alone = only(
         read(
-            jax.shard_map(
+            shard_map(
                 lambda x: jax.lax.psum(x, "one"),
                 mesh=mesh,
                 in_specs=spec,
@@ -527,82 +522,6 @@ def test_dtypes(dtype: str, sent: str, size: int) -> None:
     assert 32 * size == one.operand_bytes
 
 
-def replicated(tree: Any) -> Any:
-    return jax.tree.map(
-        lambda leaf: struct(leaf.shape, P(), leaf.dtype), tree
-    )
-
-
-BATCH = struct((64, 32), P("data"))
-# A dense layer of (32, 16) and an SGD step, its batch over data: the mean is
-# a scalar to add up, the gradient (32, 16) or its transpose. XLA sends them
-# as one.
-GRADIENTS = {
-    "float32[] + float32[16,32]",
-    "float32[16,32] + float32[]",
-    "float32[] + float32[32,16]",
-    "float32[32,16] + float32[]",
-}
-
-
-def sgd(loss: Callable[..., jax.Array], params: Any) -> Reading:
-    optimizer = optax.sgd(0.1, momentum=0.9)
-
-    def step(params: Any, state: Any, x: jax.Array) -> Any:
-        value, gradients = jax.value_and_grad(loss)(params, x)
-        updates, state = optimizer.update(gradients, state, params)
-        return optax.apply_updates(params, updates), state, value
-
-    params = replicated(params)
-    state = replicated(jax.eval_shape(optimizer.init, params))
-    return read(step, params, state, BATCH)
-
-
-def check_step(reading: Reading) -> None:
-    one = only(reading)
-    operands, results = str(one).partition(": ")[2].split(" -> ")
-
-    assert ("all-reduce", "data", 1) == (one.kind, one.over, one.times)
-    assert operands in GRADIENTS
-    assert operands == results
-    assert 4 + 32 * 16 * 4 == one.operand_bytes
-
-
-def test_a_step_of_flax_linen_and_optax() -> None:
-    model = nn.Dense(16, use_bias=False)
-    params = jax.eval_shape(model.init, jax.random.key(0), BATCH)
-
-    check_step(sgd(lambda p, x: (model.apply(p, x) ** 2).mean(), params))
-
-
-def test_a_step_of_flax_nnx_and_optax() -> None:
-    graph, params = nnx.split(
-        nnx.eval_shape(
-            lambda: nnx.Linear(32, 16, use_bias=False, rngs=nnx.Rngs(0))
-        )
-    )
-
-    check_step(
-        sgd(lambda p, x: (nnx.merge(graph, p)(x) ** 2).mean(), params)
-    )
-
-
-def test_a_step_of_equinox_and_optax() -> None:
-    model = eqx.filter_eval_shape(
-        eqx.nn.Linear, 32, 16, use_bias=False, key=jax.random.key(0)
-    )
-    params, static = eqx.partition(
-        model, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)
-    )
-
-    check_step(
-        sgd(
-            lambda p, x: (jax.vmap(eqx.combine(p, static))(x) ** 2).mean(),
-            params,
-        )
-    )
-
-
 def test_equal_readings_of_two_places() -> None:
     x = struct((64, 32), P("data"))
     first = read(lambda a: a.sum(0), x)
@@ -630,7 +549,7 @@ add { a = f32[] parameter(0)
 
 
 def module(text: str) -> Any:
-    return _hlo.hlo_module_from_text(HEAD + text)
+    return module_from_text(HEAD + text)
 
 
 class Before0102:

@@ -8,9 +8,9 @@ import sys
 
 import jax
 import pytest
-from jax.sharding import AxisType
+from releases import needs_axis_types
 
-from shardlessons import DevicesError, cpu_devices, cpu_mesh
+from shardlessons import DevicesError, _jax, cpu_devices, cpu_mesh
 
 
 def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -227,31 +227,48 @@ def test_a_mesh_has_its_devices_row_by_row() -> None:
     assert {"a": 2, "b": 2, "c": 2} == dict(mesh.shape)
 
 
+@needs_axis_types
 @pytest.mark.parametrize(
     ("explicit", "kinds"),
     [
-        (False, (AxisType.Auto, AxisType.Auto)),
-        (True, (AxisType.Explicit, AxisType.Explicit)),
-        (["model"], (AxisType.Auto, AxisType.Explicit)),
-        ({"data"}, (AxisType.Explicit, AxisType.Auto)),
-        ("data", (AxisType.Explicit, AxisType.Auto)),
-        ((), (AxisType.Auto, AxisType.Auto)),
+        (False, ("Auto", "Auto")),
+        (True, ("Explicit", "Explicit")),
+        (["model"], ("Auto", "Explicit")),
+        ({"data"}, ("Explicit", "Auto")),
+        ("data", ("Explicit", "Auto")),
+        ((), ("Auto", "Auto")),
     ],
 )
 def test_axes_are_auto_unless_named(
-    explicit: object, kinds: tuple[AxisType, ...]
+    explicit: object, kinds: tuple[str, ...]
 ) -> None:
-    assert kinds == cpu_mesh(
-        {"data": 4, "model": 2}, explicit=explicit
-    ).axis_types
+    mesh = cpu_mesh({"data": 4, "model": 2}, explicit=explicit)
+
+    assert kinds == tuple(kind.name for kind in mesh.axis_types)
+
+
+def test_without_axis_types_none_can_be_explicit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_jax, "_AxisType", None)
+
+    for explicit in (True, "data"):
+        with pytest.raises(NotImplementedError) as error:
+            cpu_mesh({"data": 4, "model": 2}, explicit=explicit)
+
+        assert (
+            "the mesh was to have Explicit axes, and jax "
+            f"{jax.__version__} has none: jax.sharding.AxisType came in jax "
+            "0.5.3; install that or a later one, or leave explicit out"
+        ) == str(error.value)
 
 
 def test_a_mesh_is_the_one_that_plain_jax_makes() -> None:
+    kinds = {}
+    if hasattr(jax.sharding, "AxisType"):
+        kinds = {"axis_types": (jax.sharding.AxisType.Auto,) * 2}
     plain = jax.make_mesh(
-        (4, 2),
-        ("data", "model"),
-        axis_types=(AxisType.Auto, AxisType.Auto),
-        devices=jax.devices("cpu"),
+        (4, 2), ("data", "model"), devices=jax.devices("cpu"), **kinds
     )
 
     assert plain == cpu_mesh({"data": 4, "model": 2})

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
+from releases import shard_map
 
 from shardlessons import Bytes, Leaf, Reading, cpu_mesh, read
 
@@ -285,7 +286,7 @@ def test_a_donated_argument_is_alias() -> None:
 
 
 def test_a_shard_map() -> None:
-    mapped = jax.shard_map(
+    mapped = shard_map(
         lambda a: jax.lax.psum(a, "data"),
         mesh=MESH,
         in_specs=P("data", "model"),

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
+from releases import shard_map
 
 from shardlessons import Frame, Span, Unread, cpu_mesh, read
 from shardlessons._traffic import source_text
@@ -323,7 +324,7 @@ def test_collectives_that_are_as_expected_pass() -> None:
 
 
 def test_a_product_of_axes_is_a_tuple_or_words_in_any_order() -> None:
-    f = jax.shard_map(
+    f = shard_map(
         lambda a: jax.lax.psum(a, ("data", "model")),
         mesh=MESH,
         in_specs=P("data", "model"),

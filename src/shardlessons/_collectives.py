@@ -16,6 +16,7 @@ from shardlessons._groups import (
     spans_of_groups,
     spans_of_pairs,
 )
+from shardlessons._jax import FRAMES_ARE_NUMBERED
 from shardlessons._program import (
     KINDS,
     POINT_TO_POINT,
@@ -244,8 +245,7 @@ class _Reader:
         self._partitions = _count(head, "num_partitions")
         self._program = program
         self._meshes = meshes
-        # jaxlib 0.8.3 lists the frames in another order than it numbers them.
-        self._frames = frame_reader(text, numbered=program.structured)
+        self._frames = frame_reader(text, numbered=FRAMES_ARE_NUMBERED)
         self._lines = "stack_frame_id=" in text or "source_line=" in text
         self._groups: dict[
             tuple[str, str], tuple[Groups, tuple[Span, ...] | None]

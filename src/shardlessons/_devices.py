@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-import os
-import re
 from collections.abc import Collection, Mapping
 
 import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh
+from jax.sharding import Mesh
 
-_FLAG = "--xla_force_host_platform_device_count"
-_OPTION = "jax_num_cpu_devices"
+from shardlessons._jax import (
+    COUNT_FLAG,
+    COUNT_OPTION,
+    make_mesh,
+    start_cpu,
+    wanted_count,
+)
+
 _COUNT = 8
 
 
@@ -25,7 +29,9 @@ def cpu_devices(count: int = _COUNT) -> list[jax.Device]:
 
     JAX fixes the number of its CPU devices when its first operation runs.
     Before that, this sets ``jax_num_cpu_devices``; a number that the reader
-    has set, there or by ``XLA_FLAGS``, is left as it is.
+    has set, there or by ``XLA_FLAGS``, is left as it is. Before jax 0.5,
+    which has no such option, ``XLA_FLAGS`` say the number while the backend
+    starts, and are put back.
 
     Args:
         count: how many devices to return, 1 or more.
@@ -65,6 +71,7 @@ def cpu_mesh(
         ValueError: no axis, a size that is not a positive int, or a name in
             `explicit` that is not an axis.
         DevicesError: the CPU backend has too few devices.
+        NotImplementedError: an axis is to be Explicit, before jax 0.5.3.
 
     >>> from shardlessons import cpu_mesh
     >>> mesh = cpu_mesh({"data": 4, "model": 2})
@@ -100,13 +107,10 @@ def cpu_mesh(
     count = math.prod(shape.values())
     devices = _first(count, make=max(count, _COUNT))
     # Not jax.make_mesh: it may reorder devices to suit the hardware.
-    return Mesh(
+    return make_mesh(
         np.array(devices, dtype=object).reshape(tuple(shape.values())),
         tuple(shape),
-        axis_types=tuple(
-            AxisType.Explicit if axis in explicit else AxisType.Auto
-            for axis in shape
-        ),
+        explicit,
     )
 
 
@@ -116,26 +120,20 @@ def _first(count: int, *, make: int) -> list[jax.Device]:
             f"the number of devices was given as {count!r}; it is an int, 1 "
             "or more"
         )
-    flag = re.search(rf"{_FLAG}=(\d+)", os.environ.get("XLA_FLAGS", ""))
-    option = jax.config.jax_num_cpu_devices
-    if flag is None and option < 0:
-        try:
-            jax.config.update(_OPTION, make)
-        except RuntimeError:
-            # The backend is up already. JAX has no public way to ask that
-            # first, and what it has may do.
-            pass
+    wanted = wanted_count()
+    if wanted is None:
+        start_cpu(make)
     devices = jax.devices("cpu")
     if len(devices) >= count:
         return devices[:count]
-    if option >= 0:
-        found, remedy = f"{_OPTION} is {option}", f"set it to {count}"
-    elif flag is not None:
-        found = f"XLA_FLAGS has {flag[0]}"
-        remedy = f"change it to {_FLAG}={count}, or remove it"
-    else:
+    if wanted is None:
         found = "it started before this call"
         remedy = "make this call before any jax operation"
+    elif wanted[0] == COUNT_OPTION:
+        found, remedy = f"{COUNT_OPTION} is {wanted[1]}", f"set it to {count}"
+    else:
+        found = f"XLA_FLAGS has {COUNT_FLAG}={wanted[1]}"
+        remedy = f"change it to {COUNT_FLAG}={count}, or remove it"
     raise DevicesError(
         f"{count} CPU devices were asked for, and JAX's CPU backend has "
         f"{len(devices)}: {found}. The number cannot change once the backend "
