@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import pytest
+
+from shardlessons import Frame
+
+
+
+def before(release: str) -> bool:
+    """The jax in use is older."""
+    return jax.__version_info__ < tuple(map(int, release.split(".")))
+
 
 needs_axis_types = pytest.mark.skipif(
     not hasattr(jax.sharding, "AxisType"),
@@ -20,6 +31,31 @@ needs_info_of_compiled = pytest.mark.skipif(
     not hasattr(jax.stages.Compiled, "out_info"),
     reason="Compiled.out_info came in jax 0.7",
 )
+needs_frames = pytest.mark.skipif(
+    before("0.9"), reason="frames that can be told came in jax 0.9"
+)
+needs_small_floats = pytest.mark.skipif(
+    not hasattr(jnp, "float4_e2m1fn"),
+    reason="float4_e2m1fn and float8_e8m0fnu came in jax 0.5",
+)
+
+
+def kept(*frames: Frame) -> tuple[Frame, ...]:
+    """What a compiled program keeps of an operation's frames.
+
+    All of them; none in jax 0.8, which lists them in another order than it
+    numbers them; before, the innermost, without its function.
+    """
+    if not before("0.9"):
+        return frames
+    if not before("0.8"):
+        return ()
+    return (dataclasses.replace(frames[0], function=""),)
+
+
+def kept_source(file: str, line: int, function: str) -> Frame | None:
+    """What `Collective.source` is, of an operation at that place."""
+    return next(iter(kept(Frame(file, line, function))), None)
 
 
 def shard_map(f: Any, *, check_vma: bool = True, **given: Any) -> Any:

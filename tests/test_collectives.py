@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from releases import module_from_text, shard_map
+from releases import (
+    before,
+    kept_source,
+    module_from_text,
+    needs_info_of_compiled,
+    shard_map,
+)
 
 from shardlessons import (
     Array,
@@ -373,12 +379,22 @@ def test_gradients() -> None:
     )
     sharded = read(jax.grad(loss), struct((32, 16), P("data")), x)
 
-    # The loss and the gradient, transposed as it is computed, in one.
-    assert [
-        "all-reduce over data: float32[] + float32[16,32] -> "
-        "float32[] + float32[16,32]"
-    ] == said(data_parallel)
-    assert 4 + 16 * 32 * 4 == only(data_parallel).operand_bytes
+    # The loss and the gradient, transposed as it is computed: in one, but by
+    # the XLA of jax before 0.6.
+    assert (
+        [
+            "all-reduce over data: float32[16,32] -> float32[16,32]",
+            "all-reduce over data: float32[] -> float32[]",
+        ]
+        if before("0.6")
+        else [
+            "all-reduce over data: float32[] + float32[16,32] -> "
+            "float32[] + float32[16,32]"
+        ]
+    ) == said(data_parallel)
+    assert 4 + 16 * 32 * 4 == sum(
+        one.operand_bytes for one in data_parallel.collectives
+    )
     assert [
         "all-gather over data: float32[8,16] -> float32[32,16]",
         "all-reduce over data: float32[16,32] -> float32[16,32]",
@@ -444,14 +460,16 @@ def test_an_axis_of_size_1() -> None:
 def test_a_part_of_an_axis() -> None:
     # (8, 64) over 8 devices is (2, 4, 64) over 2 x 4 of them: the sum of the
     # middle is over 4 neighbours.
-    reading = read(
-        lambda x: jax.lax.with_sharding_constraint(
-            x, NamedSharding(EIGHT, P("data"))
-        )
-        .reshape(2, 4, 64)
-        .sum(1),
-        struct((8, 64), P("data"), mesh=EIGHT),
-    )
+    def f(x: jax.Array) -> jax.Array:
+        return x.reshape(2, 4, 64).sum(1)
+
+    x = struct((8, 64), P("data"), mesh=EIGHT)
+    if not before("0.9") and before("0.10"):
+        # jax 0.9 cannot say how the sum lies, and compiles no such program.
+        with pytest.raises(ValueError, match="dim_size=2 is not divisible"):
+            read(f, x)
+        return
+    reading = read(f, x)
     summed = next(
         one for one in reading.collectives if one.kind == "all-reduce"
     )
@@ -475,6 +493,26 @@ def test_of_two_meshes_the_one_that_fits() -> None:
         "all-reduce over all: float32[64] -> float32[64]",
         "all-reduce over data: float32[32] -> float32[32]",
     ] == said(reading)
+
+
+def test_a_constraint_on_an_argument_itself() -> None:
+    def f(x: jax.Array) -> jax.Array:
+        return jax.lax.with_sharding_constraint(x, NamedSharding(MESH, P()))
+
+    x = struct((16, 16), P("data", "model"))
+    reading = read(f, x)
+    zeros = jax.device_put(np.zeros(x.shape, np.float32), x.sharding)
+
+    assert jax.jit(f)(zeros).sharding == reading.outputs[0].sharding
+    if before("0.7"):  # with no result's own sharding, it has no effect
+        assert P("data", "model") == reading.out_specs
+        assert () == reading.collectives == reading.unread
+    else:
+        assert P() == reading.out_specs
+        assert [
+            "all-gather over data: float32[4,16] -> float32[16,16]",
+            "all-gather over model: float32[4,8] -> float32[4,16]",
+        ] == said(reading)
 
 
 def test_devices_in_another_order() -> None:
@@ -528,7 +566,8 @@ def test_equal_readings_of_two_places() -> None:
     second = read(lambda a: a.sum(0), x)
 
     assert first == second
-    assert first.collectives[0].source != second.collectives[0].source
+    sources = {first.collectives[0].source, second.collectives[0].source}
+    assert (2 if kept_source("", 1, "") else 1) == len(sources)
 
 
 def test_no_collectives() -> None:
@@ -642,6 +681,9 @@ def test_several_arrays_at_once() -> None:
     assert 2 * one.operand_bytes == one.result_bytes
 
 
+@pytest.mark.skipif(
+    before("0.5"), reason="XLA reads ragged-all-to-all from jax 0.5 on"
+)
 def test_rare_kinds() -> None:
     found, unread = collectives_of("""
     ENTRY e { x = f32[8,16] parameter(0)
@@ -878,6 +920,7 @@ def test_shapes_of_tuples() -> None:
     assert [f, None] == parse_shape("(f32[2], token[])")
 
 
+@needs_info_of_compiled
 def test_a_hundred_layers_are_read_in_the_time_of_their_compile() -> None:
     def f(x: jax.Array, ws: list[jax.Array]) -> jax.Array:
         for w in ws:

@@ -8,7 +8,7 @@ import sys
 
 import jax
 import pytest
-from releases import needs_axis_types
+from releases import needs_axis_types, needs_count_option
 
 from shardlessons import DevicesError, _jax, cpu_devices, cpu_mesh
 
@@ -120,7 +120,9 @@ def test_a_mesh_of_more_than_eight_devices_is_made() -> None:
     "variables",
     [
         {"XLA_FLAGS": "--xla_force_host_platform_device_count=16"},
-        {"JAX_NUM_CPU_DEVICES": "16"},
+        pytest.param(
+            {"JAX_NUM_CPU_DEVICES": "16"}, marks=needs_count_option
+        ),
     ],
     ids=["flag", "option"],
 )
@@ -161,6 +163,7 @@ def test_a_flag_of_too_few_devices_is_named() -> None:
     )
 
 
+@needs_count_option
 def test_an_option_of_too_few_devices_is_named() -> None:
     message = (
         "shardlessons._devices.DevicesError: 8 CPU devices were asked for, "

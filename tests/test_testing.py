@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
-from releases import shard_map
+from releases import kept_source, shard_map
 
 from shardlessons import Frame, Span, Unread, cpu_mesh, read
 from shardlessons._traffic import source_text
@@ -242,7 +242,7 @@ def both(a: jax.Array) -> jax.Array:
 def at(f: Callable[..., Any]) -> str:
     """Where the first line of a function's body is, as messages say it."""
     line = f.__code__.co_firstlineno + 1
-    return source_text(Frame(__file__, line, f.__name__))
+    return source_text(kept_source(__file__, line, f.__name__))
 
 
 def test_a_collective_is_shown_with_its_line() -> None:

@@ -143,7 +143,7 @@ def _report(given: argparse.Namespace) -> str:
         mesh = cpu_mesh(axes, explicit=given.explicit) if axes else None
         args = [parse_words(text, mesh) for text in given.arg]
         kwargs = {name: parse_words(text, mesh) for name, text in named}
-    except (DevicesError, WordsError) as error:
+    except (DevicesError, NotImplementedError, WordsError) as error:
         raise _UsageError(error) from None
     if mesh is None:
         return str(read(f, *args, **kwargs))

@@ -14,7 +14,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh
+from jax.sharding import (
+    Mesh,
+    NamedSharding,
+    Sharding,
+    SingleDeviceSharding,
+)
 from jax.stages import Compiled, Lowered
 
 COUNT_OPTION = "jax_num_cpu_devices"
@@ -24,6 +29,7 @@ COUNT_FLAG = "--xla_force_host_platform_device_count"
 # which nothing but its number tells.
 FRAMES_ARE_NUMBERED = jax.__version_info__ >= (0, 9)
 
+_NAMED = (NamedSharding, SingleDeviceSharding)
 # From jax 0.5.3 on. Every axis of an older mesh is what Auto is since.
 _AxisType = getattr(jax.sharding, "AxisType", None)
 
@@ -130,6 +136,16 @@ def result_infos(lowered: Lowered | None, compiled: Compiled) -> Any:
         "keep the shapes of its results, as jax 0.7 does; give the Lowered "
         "it was compiled from, or the function and its arguments"
     )
+
+
+def input_sharding(sharding: Sharding | None) -> Sharding | None:
+    """The sharding of an input, by the name that its array has for it."""
+    # Before jax 0.5 a Compiled calls one device replicated.
+    other = sharding is not None and not isinstance(sharding, _NAMED)
+    if other and len(sharding.device_set) == 1:
+        (device,) = sharding.device_set
+        return SingleDeviceSharding(device, memory_kind=sharding.memory_kind)
+    return sharding
 
 
 def has_instructions(module: Any) -> bool:

@@ -19,7 +19,7 @@ from jax.stages import Compiled, Lowered, Traced, Wrapped
 from shardlessons import _report
 from shardlessons._arithmetic import nbytes
 from shardlessons._collectives import Collective, Unread, read_collectives
-from shardlessons._jax import result_infos
+from shardlessons._jax import input_sharding, result_infos
 
 if TYPE_CHECKING:
     from shardlessons._diff import Difference
@@ -309,7 +309,12 @@ def _inputs(
     shardings = compiled.in_tree.flatten_up_to(compiled.input_shardings)
     names = names or [None] * len(infos)
     return tuple(
-        Leaf(name or _place(path), info.shape, info.dtype, sharding)
+        Leaf(
+            name or _place(path),
+            info.shape,
+            info.dtype,
+            input_sharding(sharding),
+        )
         for name, (path, info), sharding in zip(
             names, infos, shardings, strict=True
         )
