@@ -13,7 +13,6 @@ import pytest
 from shardlessons import Frame
 
 
-
 def before(release: str) -> bool:
     """The jax in use is older."""
     return jax.__version_info__ < tuple(map(int, release.split(".")))
@@ -53,9 +52,9 @@ def kept(*frames: Frame) -> tuple[Frame, ...]:
     return (dataclasses.replace(frames[0], function=""),)
 
 
-def kept_source(file: str, line: int, function: str) -> Frame | None:
-    """What `Collective.source` is, of an operation at that place."""
-    return next(iter(kept(Frame(file, line, function))), None)
+def kept_source(frame: Frame) -> Frame | None:
+    """What `Collective.source` is, of an operation with that frame."""
+    return next(iter(kept(frame)), None)
 
 
 def shard_map(f: Any, *, check_vma: bool = True, **given: Any) -> Any:

@@ -14,8 +14,9 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from releases import kept_source, needs_axis_types
 
-from shardlessons import cpu_mesh
+from shardlessons import Frame, cpu_mesh
 from shardlessons._cli import main
+from shardlessons._traffic import source_text
 from shardlessons._words import WordsError, parse_words
 
 MESH = cpu_mesh({"data": 4, "model": 2})
@@ -74,8 +75,7 @@ def test_a_function_of_the_current_folder(folder: Path) -> None:
     )
     # What a compiler needs while it runs is its own affair.
     temp = re.search(r"temp( +[\d,]+)", done.stdout)
-    kept = kept_source("own.py", 10, "project")
-    source = kept or "no line is recorded"
+    source = source_text(kept_source(Frame("own.py", 10, "project")))
 
     assert "" == done.stderr
     assert 0 == done.returncode

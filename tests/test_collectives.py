@@ -22,6 +22,7 @@ from releases import (
 from shardlessons import (
     Array,
     Collective,
+    Frame,
     Reading,
     Span,
     Unread,
@@ -380,13 +381,13 @@ def test_gradients() -> None:
     sharded = read(jax.grad(loss), struct((32, 16), P("data")), x)
 
     # The loss and the gradient, transposed as it is computed: in one, but by
-    # the XLA of jax before 0.6.
+    # the XLA of jax before 0.7.
     assert (
         [
             "all-reduce over data: float32[16,32] -> float32[16,32]",
             "all-reduce over data: float32[] -> float32[]",
         ]
-        if before("0.6")
+        if before("0.7")
         else [
             "all-reduce over data: float32[] + float32[16,32] -> "
             "float32[] + float32[16,32]"
@@ -504,7 +505,7 @@ def test_a_constraint_on_an_argument_itself() -> None:
     zeros = jax.device_put(np.zeros(x.shape, np.float32), x.sharding)
 
     assert jax.jit(f)(zeros).sharding == reading.outputs[0].sharding
-    if before("0.7"):  # with no result's own sharding, it has no effect
+    if before("0.7"):  # there it has no effect
         assert P("data", "model") == reading.out_specs
         assert () == reading.collectives == reading.unread
     else:
@@ -567,7 +568,7 @@ def test_equal_readings_of_two_places() -> None:
 
     assert first == second
     sources = {first.collectives[0].source, second.collectives[0].source}
-    assert (2 if kept_source("", 1, "") else 1) == len(sources)
+    assert (2 if kept_source(Frame("", 1, "")) else 1) == len(sources)
 
 
 def test_no_collectives() -> None:

@@ -91,6 +91,16 @@ def test_eight_devices_are_made_in_a_fresh_process() -> None:
     assert "8 8 False" == answer(code)
 
 
+def test_flags_of_the_reader_are_kept_as_they_are() -> None:
+    flags = "--xla_cpu_enable_fast_math=false"
+    code = (
+        "import os, shardlessons; "
+        "print(len(shardlessons.cpu_devices()), os.environ['XLA_FLAGS'])"
+    )
+
+    assert f"8 {flags}" == answer(code, XLA_FLAGS=flags)
+
+
 def test_as_many_devices_are_made_as_asked() -> None:
     code = (
         "import shardlessons, jax; "

@@ -34,7 +34,7 @@ def rows(a: jax.Array) -> jax.Array:
 
 
 # What a pinned file says of where the sum of rows comes from.
-KEPT = kept_source(__file__, 1, "rows")
+KEPT = kept_source(Frame(__file__, 1, "rows"))
 ORIGIN = (
     f"from {KEPT.function or '?'} in test_pinned.py"
     if KEPT
@@ -71,7 +71,7 @@ def test_the_file(tmp_path: Path) -> None:
         "bytes temp: 8",
         "bytes alias: 0",
         "sends: all-reduce over model, float32[2], 8 wire bytes, times 1, "
-        f"{ORIGIN}",
+        + ORIGIN,
         "wire bytes over model: 8",
     ] == facts(CUT, tmp_path)
 

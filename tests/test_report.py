@@ -389,7 +389,7 @@ def test_the_html_escapes() -> None:
 
 def test_equal_collectives_of_a_line_are_one_row_with_times_summed() -> None:
     line = layers.__code__.co_firstlineno + 2
-    source = source_text(kept_source(__file__, line, "layers"))
+    source = source_text(kept_source(Frame(__file__, line, "layers")))
     report = str(read(layers, struct((8, 16), P("data", "model"))))
 
     assert [

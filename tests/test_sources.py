@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from releases import kept, shard_map
+from releases import kept, kept_source, shard_map
 
 from shardlessons import Collective, Frame, Reading, cpu_mesh, read
 from shardlessons._sources import frame_reader, outside
@@ -58,15 +58,10 @@ def product(x: jax.Array, w: jax.Array) -> jax.Array:
 PRODUCT = marked("product", "product")
 
 
-def source(frame: Frame) -> Frame | None:
-    """What the compiler keeps of a place, as `Collective.source` has it."""
-    return next(iter(kept(frame)), None)
-
-
 def test_a_function() -> None:
     one = only(read(product, X, W))
 
-    assert source(PRODUCT) == one.source
+    assert kept_source(PRODUCT) == one.source
     # What calls read() is no part of the function.
     assert kept(PRODUCT) == one.frames
     assert f"{__file__}:{PRODUCT.line} in product" == str(PRODUCT)
@@ -102,7 +97,7 @@ def test_functions_of_jax_are_looked_past() -> None:
 
     # jnp.linalg.norm is a jitted function of jax, of many lines of its own.
     prefix = "test_functions_of_jax_are_looked_past.<locals>."
-    norm = source(marked("norm", f"{prefix}f"))
+    norm = kept_source(marked("norm", f"{prefix}f"))
     assert {norm} == every_source(read(f, X))
 
 
@@ -114,13 +109,13 @@ def test_gradients() -> None:
     summed = [one for one in reading.collectives if one.kind == "all-reduce"]
 
     # Of w, the backward pass adds up what the line's product was.
-    assert {source(PRODUCT)} == {one.source for one in summed}
+    assert {kept_source(PRODUCT)} == {one.source for one in summed}
 
 
 def test_vmap() -> None:
     one = only(read(jax.vmap(product, in_axes=(0, None)), X, W))
 
-    assert source(PRODUCT) == one.source
+    assert kept_source(PRODUCT) == one.source
 
 
 def test_scan() -> None:
@@ -165,8 +160,8 @@ def test_remat(transform: Any) -> None:
         # sin(x), whose argument the backward pass needs again.
         Frame(__file__, PRODUCT.line - 1, "product"),
     }
-    assert every_source(reading) <= set(map(source, known))
-    assert source(PRODUCT) in every_source(reading)
+    assert every_source(reading) <= set(map(kept_source, known))
+    assert kept_source(PRODUCT) in every_source(reading)
 
 
 def test_shard_map() -> None:
@@ -187,8 +182,8 @@ def test_shard_map() -> None:
 
     prefix = "test_shard_map.<locals>."
     assert {
-        "all-reduce": source(marked("psum", f"{prefix}f")),
-        "all-gather": source(marked("gather", f"{prefix}f")),
+        "all-reduce": kept_source(marked("psum", f"{prefix}f")),
+        "all-gather": kept_source(marked("gather", f"{prefix}f")),
     } == {one.kind: one.source for one in reading.collectives}
 
 
@@ -204,7 +199,7 @@ def test_a_line_that_the_compiler_drops() -> None:
         struct((64, 32), P("data")),
     )
 
-    assert {source(PRODUCT)} == every_source(reading)
+    assert {kept_source(PRODUCT)} == every_source(reading)
 
 
 def test_a_cell_has_no_file() -> None:
@@ -214,7 +209,7 @@ def test_a_cell_has_no_file() -> None:
 
     one = only(read(namespace["f"], struct((64, 32), P("data"))))
 
-    assert source(Frame("<cell 3>", 3, "f")) == one.source
+    assert kept_source(Frame("<cell 3>", 3, "f")) == one.source
 
 
 def test_looking_past_a_module_and_a_folder_of_like_name() -> None:

@@ -242,7 +242,7 @@ def both(a: jax.Array) -> jax.Array:
 def at(f: Callable[..., Any]) -> str:
     """Where the first line of a function's body is, as messages say it."""
     line = f.__code__.co_firstlineno + 1
-    return source_text(kept_source(__file__, line, f.__name__))
+    return source_text(kept_source(Frame(__file__, line, f.__name__)))
 
 
 def test_a_collective_is_shown_with_its_line() -> None:

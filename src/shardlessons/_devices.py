@@ -1,4 +1,4 @@
-"""CPU devices and meshes of them, without touching `XLA_FLAGS`."""
+"""CPU devices and meshes of them; `XLA_FLAGS` stay as they are."""
 
 from __future__ import annotations
 
