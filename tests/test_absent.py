@@ -863,3 +863,44 @@ def test_a_training_step_on_4096_chips() -> None:
     # Of the processor, which other work on the machine does not lengthen.
     assert found["seconds"] < 60
     assert found["GB"] < 2
+
+
+@pytest.mark.parametrize(
+    ("change", "variables", "platforms"),
+    [
+        ("", {}, "cpu"),
+        # What is chosen stands.
+        ("", {"JAX_PLATFORMS": ""}, ""),
+        ("", {"JAX_PLATFORMS": "cpu,tpu"}, "cpu,tpu"),
+        # JAX may find a GPU, or the chip of another plugin.
+        ("d._NVIDIA = ('/dev/null',)", {}, None),
+        ("d._CUDA_PLUGINS = set()", {}, None),
+        # No compiler is installed that JAX would try.
+        ("d.entry_points = lambda group: []; d.find_spec = id", {}, "cpu"),
+        (
+            "d.entry_points = lambda group: []; "
+            "d.find_spec = lambda name: None",
+            {},
+            None,
+        ),
+    ],
+)
+def test_jax_is_kept_to_the_cpu_where_it_would_end_there(
+    change: str, variables: dict[str, str], platforms: str | None
+) -> None:
+    code = (
+        f"import jax, shardlessons._devices as d; {change}\n"
+        "d.settle_on_cpu(); print(repr(jax.config.jax_platforms))"
+    )
+    environment = dict(os.environ)
+    environment.pop("JAX_PLATFORMS", None)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert ("", repr(platforms)) == (done.stderr, done.stdout.strip())

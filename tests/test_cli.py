@@ -12,9 +12,11 @@ import jax
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from releases import kept_source, needs_axis_types
 
-from shardlessons import cpu_mesh
+from shardlessons import Frame, cpu_mesh
 from shardlessons._cli import main
+from shardlessons._traffic import source_text
 from shardlessons._words import WordsError, parse_words
 
 MESH = cpu_mesh({"data": 4, "model": 2})
@@ -22,7 +24,8 @@ MODULE = """
 import jax
 from jax.sharding import PartitionSpec as P
 
-jax.config.update("jax_num_cpu_devices", 12)  # as a program may
+if hasattr(jax.config, "jax_num_cpu_devices"):
+    jax.config.update("jax_num_cpu_devices", 12)  # as a program may
 KEY = jax.random.key(0)  # starts the backend
 
 def project(x, *, weights):
@@ -72,6 +75,7 @@ def test_a_function_of_the_current_folder(folder: Path) -> None:
     )
     # What a compiler needs while it runs is its own affair.
     temp = re.search(r"temp( +[\d,]+)", done.stdout)
+    source = source_text(kept_source(Frame("own.py", 10, "project")))
 
     assert "" == done.stderr
     assert 0 == done.returncode
@@ -93,7 +97,7 @@ counted by the compiler
 
 sent by each device, in bytes by the ring model
                                             over   times  wire bytes
-own.py:9 in project
+{source}
   all-gather float32[512,256] -> [512,512]  model      1     524,288
 in all, over
   model                                                      524,288
@@ -103,7 +107,7 @@ in all, over
 def test_an_error_of_jax_passes_through(folder: Path) -> None:
     done = run(
         folder,
-        *("jax.numpy:matmul", "--mesh", "data=4", "--explicit"),
+        *("jax.numpy:matmul", "--mesh", "data=4"),
         *("--arg", "float32[8,8] data", "--arg", "float32[9,8]"),
     )
 
@@ -141,6 +145,7 @@ def test_without_a_mesh_there_is_one_device(
     assert "SingleDeviceSharding(cpu:0)" in capsys.readouterr().out
 
 
+@needs_axis_types
 def test_explicit_axes(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(
         [

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
-from flax import nnx
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from jaxlib import _hlo
 from pairs import LINES, pair
+from releases import (
+    before,
+    kept_source,
+    module_from_text,
+    needs_info_of_compiled,
+    shard_map,
+)
 
 from shardlessons import (
     Array,
     Collective,
+    Frame,
     Reading,
     Span,
     Unread,
@@ -208,7 +210,7 @@ def test_shard_map() -> None:
         )
 
     reading = read(
-        jax.shard_map(
+        shard_map(
             f,
             mesh=MESH,
             in_specs=P("data", "model"),
@@ -258,7 +260,7 @@ def test_every_collective_of_one_channel_counts() -> None:
         return x
 
     reading = read(
-        jax.shard_map(
+        shard_map(
             f,
             mesh=MESH,
             in_specs=P("data", "model"),
@@ -282,12 +284,22 @@ def test_gradients() -> None:
     )
     sharded = read(jax.grad(loss), struct((32, 16), P("data")), x)
 
-    # The loss and the gradient, transposed as it is computed, in one.
-    assert [
-        "all-reduce over data: float32[] + float32[16,32] -> "
-        "float32[] + float32[16,32]"
-    ] == said(data_parallel)
-    assert 4 + 16 * 32 * 4 == only(data_parallel).operand_bytes
+    # The loss and the gradient, transposed as it is computed: in one, but by
+    # the XLA of jax before 0.7.
+    assert (
+        [
+            "all-reduce over data: float32[16,32] -> float32[16,32]",
+            "all-reduce over data: float32[] -> float32[]",
+        ]
+        if before("0.7")
+        else [
+            "all-reduce over data: float32[] + float32[16,32] -> "
+            "float32[] + float32[16,32]"
+        ]
+    ) == said(data_parallel)
+    assert 4 + 16 * 32 * 4 == sum(
+        one.operand_bytes for one in data_parallel.collectives
+    )
     assert [
         "all-gather over data: float32[8,16] -> float32[32,16]",
         "all-reduce over data: float32[16,32] -> float32[16,32]",
@@ -335,7 +347,7 @@ def test_an_axis_of_size_1() -> None:
     summed = only(read(lambda x: x.sum(0), x))
     alone = only(
         read(
-            jax.shard_map(
+            shard_map(
                 lambda x: jax.lax.psum(x, "one"),
                 mesh=mesh,
                 in_specs=spec,
@@ -353,14 +365,16 @@ def test_an_axis_of_size_1() -> None:
 def test_a_part_of_an_axis() -> None:
     # (8, 64) over 8 devices is (2, 4, 64) over 2 x 4 of them: the sum of the
     # middle is over 4 neighbours.
-    reading = read(
-        lambda x: jax.lax.with_sharding_constraint(
-            x, NamedSharding(EIGHT, P("data"))
-        )
-        .reshape(2, 4, 64)
-        .sum(1),
-        struct((8, 64), P("data"), mesh=EIGHT),
-    )
+    def f(x: jax.Array) -> jax.Array:
+        return x.reshape(2, 4, 64).sum(1)
+
+    x = struct((8, 64), P("data"), mesh=EIGHT)
+    if not before("0.9") and before("0.10"):
+        # jax 0.9 cannot say how the sum lies, and compiles no such program.
+        with pytest.raises(ValueError, match="dim_size=2 is not divisible"):
+            read(f, x)
+        return
+    reading = read(f, x)
     summed = next(
         one for one in reading.collectives if one.kind == "all-reduce"
     )
@@ -384,6 +398,26 @@ def test_of_two_meshes_the_one_that_fits() -> None:
         "all-reduce over all: float32[64] -> float32[64]",
         "all-reduce over data: float32[32] -> float32[32]",
     ] == said(reading)
+
+
+def test_a_constraint_on_an_argument_itself() -> None:
+    def f(x: jax.Array) -> jax.Array:
+        return jax.lax.with_sharding_constraint(x, NamedSharding(MESH, P()))
+
+    x = struct((16, 16), P("data", "model"))
+    reading = read(f, x)
+    zeros = jax.device_put(np.zeros(x.shape, np.float32), x.sharding)
+
+    assert jax.jit(f)(zeros).sharding == reading.outputs[0].sharding
+    if before("0.7"):  # there it has no effect
+        assert P("data", "model") == reading.out_specs
+        assert () == reading.collectives == reading.unread
+    else:
+        assert P() == reading.out_specs
+        assert [
+            "all-gather over data: float32[4,16] -> float32[16,16]",
+            "all-gather over model: float32[4,8] -> float32[4,16]",
+        ] == said(reading)
 
 
 def test_devices_in_another_order() -> None:
@@ -431,89 +465,14 @@ def test_dtypes(dtype: str, sent: str, size: int) -> None:
     assert 32 * size == one.operand_bytes
 
 
-def replicated(tree: Any) -> Any:
-    return jax.tree.map(
-        lambda leaf: struct(leaf.shape, P(), leaf.dtype), tree
-    )
-
-
-BATCH = struct((64, 32), P("data"))
-# A dense layer of (32, 16) and an SGD step, its batch over data: the mean is
-# a scalar to add up, the gradient (32, 16) or its transpose. XLA sends them
-# as one.
-GRADIENTS = {
-    "float32[] + float32[16,32]",
-    "float32[16,32] + float32[]",
-    "float32[] + float32[32,16]",
-    "float32[32,16] + float32[]",
-}
-
-
-def sgd(loss: Callable[..., jax.Array], params: Any) -> Reading:
-    optimizer = optax.sgd(0.1, momentum=0.9)
-
-    def step(params: Any, state: Any, x: jax.Array) -> Any:
-        value, gradients = jax.value_and_grad(loss)(params, x)
-        updates, state = optimizer.update(gradients, state, params)
-        return optax.apply_updates(params, updates), state, value
-
-    params = replicated(params)
-    state = replicated(jax.eval_shape(optimizer.init, params))
-    return read(step, params, state, BATCH)
-
-
-def check_step(reading: Reading) -> None:
-    one = only(reading)
-    operands, results = str(one).partition(": ")[2].split(" -> ")
-
-    assert ("all-reduce", "data", 1) == (one.kind, one.over, one.times)
-    assert operands in GRADIENTS
-    assert operands == results
-    assert 4 + 32 * 16 * 4 == one.operand_bytes
-
-
-def test_a_step_of_flax_linen_and_optax() -> None:
-    model = nn.Dense(16, use_bias=False)
-    params = jax.eval_shape(model.init, jax.random.key(0), BATCH)
-
-    check_step(sgd(lambda p, x: (model.apply(p, x) ** 2).mean(), params))
-
-
-def test_a_step_of_flax_nnx_and_optax() -> None:
-    graph, params = nnx.split(
-        nnx.eval_shape(
-            lambda: nnx.Linear(32, 16, use_bias=False, rngs=nnx.Rngs(0))
-        )
-    )
-
-    check_step(
-        sgd(lambda p, x: (nnx.merge(graph, p)(x) ** 2).mean(), params)
-    )
-
-
-def test_a_step_of_equinox_and_optax() -> None:
-    model = eqx.filter_eval_shape(
-        eqx.nn.Linear, 32, 16, use_bias=False, key=jax.random.key(0)
-    )
-    params, static = eqx.partition(
-        model, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)
-    )
-
-    check_step(
-        sgd(
-            lambda p, x: (jax.vmap(eqx.combine(p, static))(x) ** 2).mean(),
-            params,
-        )
-    )
-
-
 def test_equal_readings_of_two_places() -> None:
     x = struct((64, 32), P("data"))
     first = read(lambda a: a.sum(0), x)
     second = read(lambda a: a.sum(0), x)
 
     assert first == second
-    assert first.collectives[0].source != second.collectives[0].source
+    sources = {first.collectives[0].source, second.collectives[0].source}
+    assert (2 if kept_source(Frame("", 1, "")) else 1) == len(sources)
 
 
 def test_no_collectives() -> None:
@@ -534,7 +493,7 @@ add { a = f32[] parameter(0)
 
 
 def module(text: str) -> Any:
-    return _hlo.hlo_module_from_text(HEAD + text)
+    return module_from_text(HEAD + text)
 
 
 class Before0102:
@@ -638,6 +597,9 @@ def test_several_arrays_at_once() -> None:
     assert 2 * one.operand_bytes == one.result_bytes
 
 
+@pytest.mark.skipif(
+    before("0.5"), reason="XLA reads ragged-all-to-all from jax 0.5 on"
+)
 def test_rare_kinds() -> None:
     found, unread = collectives_of("""
     ENTRY e { x = f32[8,16] parameter(0)
@@ -874,6 +836,7 @@ def test_shapes_of_tuples() -> None:
     assert [f, None] == parse_shape("(f32[2], token[])")
 
 
+@needs_info_of_compiled
 def test_a_hundred_layers_are_read_in_the_time_of_their_compile() -> None:
     def f(x: jax.Array, ws: list[jax.Array]) -> jax.Array:
         for w in ws:

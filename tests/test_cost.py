@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 from jax.sharding import NamedSharding, PartitionSpec as P
+from releases import shard_map
 
 import shardlessons
 from shardlessons import (
@@ -37,7 +38,7 @@ def array(*shape: int, dtype: str = "float32") -> Array:
 
 
 def read_one() -> Collective:
-    f = jax.shard_map(
+    f = shard_map(
         lambda a: lax.psum(a, "data"), mesh=MESH, in_specs=P("data"), out_specs=P()
     )
     (found,) = read(f, jax.ShapeDtypeStruct((64,), "float32")).collectives
@@ -336,7 +337,7 @@ def test_a_bandwidth_that_is_missing_or_no_speed_is_named(
 def test_compiled_programs_agree_with_the_hand(
     body: Any, in_spec: P, out_spec: P, sums: dict[str, int]
 ) -> None:
-    f = jax.shard_map(
+    f = shard_map(
         body, mesh=MESH, in_specs=in_spec, out_specs=out_spec, check_vma=False
     )
     found = traffic(read(f, jax.ShapeDtypeStruct((16, 8), "float32")))
@@ -351,7 +352,7 @@ def test_a_scan_counts_each_of_its_steps() -> None:
 
         return lax.scan(step, a, None, length=5)[0]
 
-    f = jax.shard_map(f, mesh=MESH, in_specs=P(), out_specs=P(), check_vma=False)
+    f = shard_map(f, mesh=MESH, in_specs=P(), out_specs=P(), check_vma=False)
     found = traffic(read(f, jax.ShapeDtypeStruct((16, 8), "float32")))
 
     # 2 x 3/4 x 512, five times

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import pytest
 from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
+from releases import kept_source
 
 from shardlessons import Frame, Unread, cpu_mesh, read
 from shardlessons.testing import assert_pinned
@@ -32,6 +33,13 @@ def rows(a: jax.Array) -> jax.Array:
     return a.sum(1)
 
 
+# What a pinned file says of where the sum of rows comes from.
+KEPT = kept_source(Frame(__file__, 1, "rows"))
+ORIGIN = (
+    f"from {KEPT.function or '?'} in test_pinned.py"
+    if KEPT
+    else "from no recorded line"
+)
 CUT = read(rows, struct((8, 16), P("data", "model")))
 WHOLE = read(rows, struct((8, 16), P("data")))
 NOTE = """\
@@ -63,7 +71,7 @@ def test_the_file(tmp_path: Path) -> None:
         "bytes temp: 8",
         "bytes alias: 0",
         "sends: all-reduce over model, float32[2], 8 wire bytes, times 1, "
-        "from rows in test_pinned.py",
+        + ORIGIN,
         "wire bytes over model: 8",
     ] == facts(CUT, tmp_path)
 
@@ -186,7 +194,7 @@ differs from the one pinned in {path}
 +bytes temp: 0
  bytes alias: 0
 -sends: all-reduce over model, float32[2], 8 wire bytes, times 1, \
-from rows in test_pinned.py
+{ORIGIN}
 -wire bytes over model: 8
 +sends: nothing
 to accept what it says now, {HOW}""" == str(error.value)

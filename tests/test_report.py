@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from releases import kept_source, needs_axis_types, needs_frames
 
 from shardlessons import Frame, Unread, cpu_mesh, read
 from shardlessons._report import call_text, sharding_text
@@ -184,6 +185,7 @@ def test_the_parts_of_a_result_are_not_put_together() -> None:
     ]
 
 
+@needs_frames
 def test_a_training_step() -> None:
     reading = read(step, PARAMS, BATCH, BATCH)
     here = source_text(Frame(__file__, 1, "")).removesuffix(":1")
@@ -254,6 +256,7 @@ counted by the compiler
 no collectives""" == str(read(lambda: None))
 
 
+@needs_axis_types
 def test_two_meshes_are_both_named() -> None:
     flat = cpu_mesh({"all": 8}, explicit=True)
     x = jax.ShapeDtypeStruct(
@@ -386,7 +389,7 @@ def test_the_html_escapes() -> None:
 
 def test_equal_collectives_of_a_line_are_one_row_with_times_summed() -> None:
     line = layers.__code__.co_firstlineno + 2
-    source = source_text(Frame(__file__, line, "layers"))
+    source = source_text(kept_source(Frame(__file__, line, "layers")))
     report = str(read(layers, struct((8, 16), P("data", "model"))))
 
     assert [

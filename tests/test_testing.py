@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
+from releases import kept_source, shard_map
 
 from shardlessons import Frame, Span, Unread, cpu_mesh, read
 from shardlessons._traffic import source_text
@@ -241,7 +242,8 @@ def both(a: jax.Array) -> jax.Array:
 def at(f: Callable[..., Any]) -> str:
     """Where the first line of a function's body is, as messages say it."""
     line = f.__code__.co_firstlineno + 1
-    return source_text(Frame(__file__, line, f.__name__))
+    source = kept_source(Frame(__file__, line, f.__name__))
+    return f"{'at ' if source else ''}{source_text(source)}"
 
 
 def test_a_collective_is_shown_with_its_line() -> None:
@@ -255,7 +257,7 @@ collectives in
 expected {wanted}
 actual
   all-reduce over model: float32[2]
-    at {at(rows)}""" == str(error.value)
+    {at(rows)}""" == str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +325,7 @@ def test_collectives_that_are_as_expected_pass() -> None:
 
 
 def test_a_product_of_axes_is_a_tuple_or_words_in_any_order() -> None:
-    f = jax.shard_map(
+    f = shard_map(
         lambda a: jax.lax.psum(a, ("data", "model")),
         mesh=MESH,
         in_specs=P("data", "model"),
@@ -352,7 +354,7 @@ missing
   2 x all-gather over data
 not expected
   all-reduce over model: float32[2]
-    at {at(rows)}""" == str(error.value)
+    {at(rows)}""" == str(error.value)
 
 
 def test_a_collective_that_is_missing_and_one_too_often() -> None:
@@ -427,7 +429,7 @@ wire bytes per device, by the ring model, in
 expected at most 7
 actual   8, difference +1
   all-reduce over model: float32[2]
-    at {at(rows)}: 8""" == str(error.value)
+    {at(rows)}: 8""" == str(error.value)
 
 
 def test_wire_bytes_that_are_not_known_fail_and_name_the_collective() -> None:

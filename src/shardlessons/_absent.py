@@ -18,7 +18,7 @@ from jax.experimental.topologies import get_topology_desc
 from jax.sharding import Mesh
 
 from shardlessons._devices import settle_on_cpu
-from shardlessons._mesh import axis_types, is_positive, listed, row_by_row
+from shardlessons._mesh import explicit_axes, is_positive, listed, row_by_row
 
 # libtpu ends the process at a size of 0, and makes v2 chips of no name.
 _TOPOLOGY = re.compile(r"[\w ]+[:=][1-9]\d*(x[1-9]\d*)*(_(un)?twisted)?")
@@ -170,7 +170,7 @@ def tpu_mesh(
     >>> mesh.devices[0, 0].device_kind
     'TPU v5 lite'
     """
-    types = axis_types(shape, explicit)
+    named = explicit_axes(shape, explicit)
     if not is_positive(slices):
         raise ValueError(
             f"slices was given as {slices!r}; it is an int, 1 or more"
@@ -198,7 +198,7 @@ def tpu_mesh(
             f"{len(found):,}; give sizes whose product is {len(found):,}"
         )
     devices = sorted(found, key=_slice_and_id)
-    return row_by_row(devices, shape, types)
+    return row_by_row(devices, shape, named)
 
 
 def gpu_mesh(
@@ -235,7 +235,7 @@ def gpu_mesh(
     >>> mesh.devices[0, 0].device_kind
     'NVIDIA H100 80GB HBM3'
     """
-    types = axis_types(shape, explicit)
+    named = explicit_axes(shape, explicit)
     if chip not in _GPUS:
         raise ValueError(
             f"the chip was given as {chip!r}; those described are "
@@ -268,7 +268,7 @@ def gpu_mesh(
             "JAX_PLATFORMS=cpu before it starts, or make this call before "
             "any jax operation"
         ) from error
-    return row_by_row(sorted(found, key=_slice_and_id), shape, types)
+    return row_by_row(sorted(found, key=_slice_and_id), shape, named)
 
 
 @contextmanager

@@ -21,7 +21,6 @@ cut it: "data", "data+model" for a product, "-" for none. Dimensions without
 an entry are not cut; a scalar is "float32[]".
 """
 _AXIS = re.compile(r"\s*(\w+)\s*=\s*(\d+)\s*")
-_FLAG = "--xla_force_host_platform_device_count"
 _COUNT = 8
 
 
@@ -129,13 +128,12 @@ def _report(given: argparse.Namespace) -> str:
     count = _devices(given.devices, needed)
     named = [_named(text) for text in given.kwarg]
 
-    import jax
+    from shardlessons._jax import set_count, using_mesh, wanted_count
 
     # Before the module is imported: jax fixes the number of its devices with
     # its first operation. Set here, the module may still set it as well.
-    flags = os.environ.get("XLA_FLAGS", "")
-    if _FLAG not in flags and jax.config.jax_num_cpu_devices < 0:
-        jax.config.update("jax_num_cpu_devices", count)
+    if wanted_count() is None:
+        set_count(count)
     f = _function(given.function)
 
     from shardlessons import DevicesError, cpu_mesh, read
@@ -145,12 +143,12 @@ def _report(given: argparse.Namespace) -> str:
         mesh = cpu_mesh(axes, explicit=given.explicit) if axes else None
         args = [parse_words(text, mesh) for text in given.arg]
         kwargs = {name: parse_words(text, mesh) for name, text in named}
-    except (DevicesError, WordsError) as error:
+    except (DevicesError, NotImplementedError, WordsError) as error:
         raise _UsageError(error) from None
     if mesh is None:
         return str(read(f, *args, **kwargs))
     # So that a function may name axes alone, as P("data").
-    with jax.set_mesh(mesh):
+    with using_mesh(mesh):
         return str(read(f, *args, **kwargs))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shardlessons._groups import Groups, Span
+from shardlessons._jax import FRAMES_ARE_NUMBERED
 from shardlessons._program import (
     KINDS,
     POINT_TO_POINT,
@@ -241,8 +242,7 @@ class _Reader:
     ) -> None:
         self._program = program
         self._where = Where(text, meshes, slices)
-        # jaxlib 0.8.3 lists the frames in another order than it numbers them.
-        self._frames = frame_reader(text, numbered=program.structured)
+        self._frames = frame_reader(text, numbered=FRAMES_ARE_NUMBERED)
         self._lines = "stack_frame_id=" in text or "source_line=" in text
 
     def read(self, instruction: Instruction) -> Collective | Unread:

@@ -1,10 +1,9 @@
-"""CPU devices and meshes of them, without touching `XLA_FLAGS`."""
+"""CPU devices and meshes of them; `XLA_FLAGS` stay as they are."""
 
 from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Collection, Mapping
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -12,10 +11,14 @@ from importlib.util import find_spec
 import jax
 from jax.sharding import Mesh
 
-from shardlessons._mesh import axis_types, is_positive, row_by_row
+from shardlessons._jax import (
+    COUNT_FLAG,
+    COUNT_OPTION,
+    start_cpu,
+    wanted_count,
+)
+from shardlessons._mesh import explicit_axes, is_positive, row_by_row
 
-_FLAG = "--xla_force_host_platform_device_count"
-_OPTION = "jax_num_cpu_devices"
 _COUNT = 8
 
 _CUDA_PLUGINS = {"jax_plugins.xla_cuda12", "jax_plugins.xla_cuda13"}
@@ -32,7 +35,9 @@ def cpu_devices(count: int = _COUNT) -> list[jax.Device]:
 
     JAX fixes the number of its CPU devices when its first operation runs.
     Before that, this sets ``jax_num_cpu_devices``; a number that the reader
-    has set, there or by ``XLA_FLAGS``, is left as it is.
+    has set, there or by ``XLA_FLAGS``, is left as it is. Before jax 0.5,
+    which has no such option, ``XLA_FLAGS`` say the number while the backend
+    starts, and are put back.
 
     Args:
         count: how many devices to return, 1 or more.
@@ -72,6 +77,7 @@ def cpu_mesh(
         ValueError: no axis, a size that is not a positive int, or a name in
             `explicit` that is not an axis.
         DevicesError: the CPU backend has too few devices.
+        NotImplementedError: an axis is to be Explicit, before jax 0.5.3.
 
     >>> from shardlessons import cpu_mesh
     >>> mesh = cpu_mesh({"data": 4, "model": 2})
@@ -83,10 +89,10 @@ def cpu_mesh(
     >>> [kind.name for kind in mesh.axis_types]
     ['Auto', 'Explicit']
     """
-    types = axis_types(shape, explicit)
+    named = explicit_axes(shape, explicit)
     count = math.prod(shape.values())
     devices = _first(count, make=max(count, _COUNT))
-    return row_by_row(devices, shape, types)
+    return row_by_row(devices, shape, named)
 
 
 def settle_on_cpu() -> None:
@@ -113,26 +119,20 @@ def _first(count: int, *, make: int) -> list[jax.Device]:
             "or more"
         )
     settle_on_cpu()
-    flag = re.search(rf"{_FLAG}=(\d+)", os.environ.get("XLA_FLAGS", ""))
-    option = jax.config.jax_num_cpu_devices
-    if flag is None and option < 0:
-        try:
-            jax.config.update(_OPTION, make)
-        except RuntimeError:
-            # The backend is up already. JAX has no public way to ask that
-            # first, and what it has may do.
-            pass
+    wanted = wanted_count()
+    if wanted is None:
+        start_cpu(make)
     devices = jax.devices("cpu")
     if len(devices) >= count:
         return devices[:count]
-    if option >= 0:
-        found, remedy = f"{_OPTION} is {option}", f"set it to {count}"
-    elif flag is not None:
-        found = f"XLA_FLAGS has {flag[0]}"
-        remedy = f"change it to {_FLAG}={count}, or remove it"
-    else:
+    if wanted is None:
         found = "it started before this call"
         remedy = "make this call before any jax operation"
+    elif wanted[0] == COUNT_OPTION:
+        found, remedy = f"{COUNT_OPTION} is {wanted[1]}", f"set it to {count}"
+    else:
+        found = f"XLA_FLAGS has {COUNT_FLAG}={wanted[1]}"
+        remedy = f"change it to {COUNT_FLAG}={count}, or remove it"
     raise DevicesError(
         f"{count} CPU devices were asked for, and JAX's CPU backend has "
         f"{len(devices)}: {found}. The number cannot change once the backend "

@@ -6,13 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh
+from jax.sharding import Mesh
+
+from shardlessons._jax import make_mesh
 
 
-def axis_types(
+def explicit_axes(
     shape: Mapping[str, int], explicit: bool | Collection[str]
-) -> tuple[AxisType, ...]:
-    """Auto or Explicit for each axis of a shape that a mesh can have.
+) -> tuple[str, ...]:
+    """The Explicit axes by name, of a shape that a mesh can have.
 
     Raises:
         ValueError: no axis, a size that is not a positive int, or a name in
@@ -39,23 +41,20 @@ def axis_types(
                 f"explicit names the axis {axis!r}, which the mesh does not "
                 f"have; its axes are {listed(shape)}"
             )
-    return tuple(
-        AxisType.Explicit if axis in explicit else AxisType.Auto
-        for axis in shape
-    )
+    return tuple(explicit)
 
 
 def row_by_row(
     devices: Sequence[jax.Device],
     shape: Mapping[str, int],
-    types: tuple[AxisType, ...],
+    explicit: tuple[str, ...],
 ) -> Mesh:
     """The devices in their order, the last axis the fastest to change."""
     # Not jax.make_mesh: it may reorder devices to suit the hardware.
-    return Mesh(
+    return make_mesh(
         np.array(devices, dtype=object).reshape(tuple(shape.values())),
         tuple(shape),
-        axis_types=types,
+        explicit,
     )
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shardlessons._jax import has_instructions, shape_of
+
 KINDS = frozenset(
     {
         "all-gather",
@@ -98,13 +100,11 @@ class Program:
         runs: how often each computation runs, by its name; one that nothing
             is seen to run is left out.
         callers: the first instruction that runs each computation.
-        structured: they are jaxlib's own, not read from text.
     """
 
     instructions: tuple[Instruction, ...]
     runs: Mapping[str, Run]
     callers: Mapping[str, Instruction]
-    structured: bool
 
 
 def read_program(module: Any, text: str) -> Program:
@@ -121,10 +121,10 @@ def read_program(module: Any, text: str) -> Program:
     entry = _ENTRY.search(text)
     if entry is None:
         raise ValueError("the text of the program has no ENTRY")
-    # jax 0.10.2 is the first to have them.
-    structured = all(hasattr(c, "instructions") for c in module.computations())
     instructions = tuple(
-        _from_instructions(module) if structured else _from_text(text)
+        _from_instructions(module)
+        if has_instructions(module)
+        else _from_text(text)
     )
     calls: dict[str, list[tuple[Instruction, Run]]] = defaultdict(list)
     for instruction in instructions:
@@ -134,7 +134,6 @@ def read_program(module: Any, text: str) -> Program:
         instructions,
         _runs(entry[1], calls),
         {callee: callers[0][0] for callee, callers in calls.items()},
-        structured,
     )
 
 
@@ -192,7 +191,7 @@ def _opcode(instruction: Any) -> str:
 
 
 def _shape(instruction: Any) -> str:
-    shape = getattr(instruction, "shape", None)  # from jax 0.11 on
+    shape = shape_of(instruction)
     return _split(instruction.to_string())[1] if shape is None else str(shape)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from shardlessons._arithmetic import SpecError, spec_text
+from shardlessons._jax import mesh_in_force, using_mesh
 from shardlessons._mesh import listed
 
 
@@ -32,8 +33,7 @@ class Question:
         kwargs: dict[str, Any],
     ) -> Question:
         args, kwargs = jax.tree.map(_abstract, (args, kwargs))
-        mesh = jax.sharding.get_mesh()
-        return cls(f, args, kwargs, None if mesh.empty else mesh)
+        return cls(f, args, kwargs, mesh_in_force())
 
     def ask(self, read: Callable[..., Any], mesh: Mesh) -> Any:
         """The answer of `read`, its arguments on another mesh.
@@ -49,7 +49,7 @@ class Question:
             _moved(path, leaf, mesh) for path, leaf in leaves
         )
         # What is without a mesh in the function means the mesh in force.
-        with nullcontext() if self.mesh is None else jax.set_mesh(mesh):
+        with nullcontext() if self.mesh is None else using_mesh(mesh):
             return read(self.f, *args, **kwargs)
 
     def __deepcopy__(self, memo: Any) -> Question:

@@ -19,6 +19,7 @@ from jax.stages import Compiled, Lowered, Traced, Wrapped
 from shardlessons import _report
 from shardlessons._arithmetic import nbytes
 from shardlessons._collectives import Collective, Unread, read_collectives
+from shardlessons._jax import input_sharding, result_infos
 from shardlessons._question import Question
 from shardlessons._slices import slices_of
 
@@ -253,7 +254,9 @@ def read(
     Raises:
         TypeError: `f` is not callable, or arguments were given with a call
             that has its own.
-        NotImplementedError: the backend's compiler counts no bytes.
+        NotImplementedError: the backend's compiler counts no bytes; or
+            `f` is compiled already, before jax 0.7, which keeps no shapes
+            of its results.
         Exception: whatever jax raises for the call itself, untouched.
 
     >>> import jax
@@ -301,7 +304,8 @@ def _read(stage: Traced | Lowered | Compiled) -> Reading:
     if isinstance(stage, Traced):
         name, names = stage.fun_name, stage.jaxpr.jaxpr.debug_info.arg_names
         stage = stage.lower()
-    compiled = stage.compile() if isinstance(stage, Lowered) else stage
+    lowered = stage if isinstance(stage, Lowered) else None
+    compiled = stage if lowered is None else lowered.compile()
     if name is None:
         # Only the program's own name is left: jit_f.
         module = compiled.runtime_executable().hlo_modules()[0]
@@ -313,7 +317,7 @@ def _read(stage: Traced | Lowered | Compiled) -> Reading:
             f"the compiler of {name} gives no memory_analysis(), which the "
             "bytes of a reading come from; read it for another backend"
         )
-    outputs = _outputs(compiled)
+    outputs = _outputs(compiled, result_infos(lowered, compiled))
     meshes = meshes_of((*inputs, *outputs))
     collectives, unread = read_collectives(
         lambda: compiled.runtime_executable().hlo_modules(),
@@ -358,15 +362,20 @@ def _inputs(
     shardings = compiled.in_tree.flatten_up_to(compiled.input_shardings)
     names = names or [None] * len(infos)
     return tuple(
-        Leaf(name or _place(path), info.shape, info.dtype, sharding)
+        Leaf(
+            name or _place(path),
+            info.shape,
+            info.dtype,
+            input_sharding(sharding),
+        )
         for name, (path, info), sharding in zip(
             names, infos, shardings, strict=True
         )
     )
 
 
-def _outputs(compiled: Compiled) -> tuple[Leaf, ...]:
-    infos = jax.tree_util.tree_leaves_with_path(compiled.out_info)
+def _outputs(compiled: Compiled, infos: Any) -> tuple[Leaf, ...]:
+    infos = jax.tree_util.tree_leaves_with_path(infos)
     shardings = compiled.out_tree.flatten_up_to(compiled.output_shardings)
     return tuple(
         Leaf(

@@ -9,6 +9,7 @@ from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 from jax.tree_util import PyTreeDef
 
 from shardlessons._arithmetic import spec_text
+from shardlessons._jax import axis_kinds
 from shardlessons._paths import grouped
 from shardlessons._table import WIDTH, Report, Row, Section, Table
 from shardlessons._traffic import traffic_tables
@@ -115,9 +116,9 @@ def mesh_lines(leaves: Sequence[Leaf]) -> list[str]:
 
 def _mesh_text(mesh: Any) -> str:
     axes = ", ".join(
-        f"{name}={size} ({kind.name})"
+        f"{name}={size} ({kind})"
         for (name, size), kind in zip(
-            mesh.shape.items(), mesh.axis_types, strict=True
+            mesh.shape.items(), axis_kinds(mesh), strict=True
         )
     )
     return f"mesh {axes}"

@@ -95,11 +95,13 @@ def leaf_words(leaf: Leaf) -> str:
     return f"{type_text(leaf)} {','.join(map(_entry_words, entries))}".rstrip()
 
 
-def _entry(words: str) -> tuple[str, ...] | None:
+def _entry(words: str) -> str | tuple[str, ...] | None:
     words = words.strip()
     if words == "-":
         return None
-    return tuple(axis.strip() for axis in words.split("+"))
+    axes = tuple(axis.strip() for axis in words.split("+"))
+    # Before jax 0.5 P(("data",)) is not P("data").
+    return axes if len(axes) > 1 else axes[0]
 
 
 def _entry_words(entry: str | tuple[str, ...] | None) -> str:
