@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup, Tag
 from site_builder import ROOT, Build
+from sphinx.search.en import SearchEnglish
 
 from shardlessons.sphinxext._platforms import this_platform
 
@@ -25,6 +26,7 @@ CHAPTER = [
     "axis-types",
     "check-yourself",
 ]
+BY_SYMPTOM = ["surprises", "migrate"]
 PAGES = sorted(path.stem for path in (ROOT / "docs").glob("*.md"))
 
 
@@ -98,7 +100,7 @@ def test_every_block_that_can_be_copied_runs_alone(
     recorded = pages_not_asked(built)
     blocks = [
         block
-        for page in [*CHAPTER, "index", "authors"]
+        for page in [*CHAPTER, *BY_SYMPTOM, "index", "authors"]
         if page not in recorded  # another platform's compilers would have to run
         for block in [*cells(built, page), *examples(built, page)]
     ]
@@ -192,7 +194,7 @@ def test_every_page_of_the_chapter_asks_two_questions(
     assert all(not question.has_attr("open") for question in questions)
 
 
-@pytest.mark.parametrize("page", CHAPTER)
+@pytest.mark.parametrize("page", CHAPTER + BY_SYMPTOM)
 def test_the_index_leads_to_every_page(
     page: str, real_site: tuple[Path, Build]
 ) -> None:
@@ -232,3 +234,62 @@ def test_each_term_of_the_chapter_is_explained(
     }
 
     assert set() == wanted - terms
+
+
+def search(built: Build, query: str) -> set[str]:
+    """The pages that have every word of a query, by the rules of Sphinx's search."""
+    text = (built.out / "searchindex.js").read_text("utf-8")
+    index = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    language = SearchEnglish({})
+    words = {
+        language.stem(word)
+        for word in re.findall(r"\w+", query.lower())
+        if word not in language.stopwords and not word.isdigit()
+    }
+    pages = set(index["docnames"])
+    for word in words:
+        pages &= {
+            index["docnames"][page]
+            for terms in (index["terms"], index["titleterms"])
+            for page in _as_list(terms.get(word, []))
+        }
+    return pages
+
+
+def _as_list(pages: int | list[int]) -> list[int]:
+    """Sphinx writes one page as a number."""
+    return [pages] if isinstance(pages, int) else pages
+
+
+def test_the_search_finds_no_page_by_a_word_of_none(
+    real_site: tuple[Path, Build],
+) -> None:
+    _, built = real_site
+
+    assert "surprises" in search(built, "sharded dims")
+    assert set() == search(built, "sharded dims xylophone")
+
+
+@pytest.mark.parametrize("page", BY_SYMPTOM)
+def test_the_search_finds_a_page_by_the_errors_on_it(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    _, built = real_site
+    shown = [
+        error.get_text() for error in soup(built, page).select(".cell_output .error")
+    ]
+    stated = [
+        fact["written"]
+        for fact in built.ledger["facts"]
+        if fact["page"] == page
+        and fact["form"] == "check"
+        and re.match(r"\w+(Error|Warning): ", fact["written"])
+    ]
+    # What a reader pastes: the first sentence, without the class.
+    pasted = {
+        error.partition(": ")[2].partition(". ")[0] for error in [*shown, *stated]
+    }
+    lost = {text for text in pasted if page not in search(built, text)}
+
+    assert len(pasted) > 5
+    assert set() == lost
