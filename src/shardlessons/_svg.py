@@ -23,8 +23,8 @@ ALPHA = 0.33
 WIDTH = 332
 LABEL = 14
 MARK = 12
-DIGIT = 0.6  # of the font's size: wide enough for any usual font
 _GAP = 14
+_NARROW = frozenset("fijlrt()[]' .,:;")
 
 Box = tuple[float, float, float, float]  # x, y, width, height
 
@@ -66,9 +66,11 @@ class Canvas:
 
     def edge(self, box: Box, stroke: float = 1) -> None:
         """The outline of a box."""
-        self._edges[round(stroke, 2)].append(
-            path("M{} {}h{}v{}h{}z", *box, -box[2])
-        )
+        self._edges[round(stroke, 2)].append(_outline(box))
+
+    def faint(self, box: Box) -> None:
+        """The outline of a box that words stand over."""
+        self._grid.append(_outline(box))
 
     def grid(self, template: str, *numbers: float) -> None:
         """A faint line."""
@@ -191,8 +193,12 @@ def arrow_block(height: float) -> Block:
 
 
 def wide(text: object, size: int) -> float:
-    """How much room a text takes, at most."""
-    return len(str(text)) * DIGIT * size
+    """How much room a text takes in a wide font, as DejaVu Sans."""
+    usual = 0.7 if size == LABEL else 0.64  # labels are bold
+    return size * sum(
+        1 if one in "mwMW" else 0.42 if one in _NARROW else usual
+        for one in str(text)
+    )
 
 
 def number(value: float) -> str:
@@ -201,6 +207,10 @@ def number(value: float) -> str:
 
 def path(template: str, *numbers: float) -> str:
     return template.format(*map(number, numbers))
+
+
+def _outline(box: Box) -> str:
+    return path("M{} {}h{}v{}h{}z", *box, -box[2])
 
 
 def _text(x: float, y: float, text: object, more: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from shardlessons._places import device_words, named_text
@@ -89,7 +89,7 @@ class _Plane:
         wordings = [device_words(devices) for _, _, devices in tiles]
         # The same step for both sides, unless a label needs more.
         self.x_unit = _roomy(
-            max(unit, 60 / self.columns),
+            max(unit, min(72, side) / self.columns),
             side / self.columns,
             acrosses,
             (max(wide(w, LABEL) for w in words[0]) for words in wordings),
@@ -153,13 +153,16 @@ class _Plane:
             )
             shown = [] if down in self.told_by_row else lines
             canvas.fill(devices, box)
-            if self.stroke:
+            if shown:
                 canvas.edge(box, self.stroke)
+            elif self.stroke:
+                # Faint, for the words that stand over a row of tiles.
+                canvas.faint(box)
             if max(self.rows, self.columns) <= 32:
                 _grid(canvas, box, (self.x_unit, self.y_unit), shown)
             for at, line in zip(_steps(box, len(shown)), shown, strict=True):
                 canvas.label(box[0] + box[2] / 2, at, line)
-        if not self.stroke:
+        if self.told_by_row:
             size = self.columns * self.x_unit, self.rows * self.y_unit
             canvas.edge((x, y, *size))
         self._label_rows(canvas, x, y)
@@ -171,14 +174,11 @@ class _Plane:
         for down, _, devices in self.tiles:
             if down in self.told_by_row:
                 rows[down].update(devices)
-        below = y
-        for (start, stop), held in sorted(rows.items()):
-            text = " ".join(device_words(tuple(sorted(held)))[-2])
-            middle = y + (start + stop) / 2 * self.y_unit
-            fits = wide(text, LABEL) <= self.columns * self.x_unit
-            if fits and middle - LABEL / 2 >= below:
-                canvas.label(x + self.columns * self.x_unit / 2, middle, text)
-                below = middle + LABEL / 2 + 1
+        told = [
+            (start * self.y_unit, stop * self.y_unit, held)
+            for (start, stop), held in sorted(rows.items())
+        ]
+        label_rows(canvas, x, y, self.columns * self.x_unit, told)
 
     def _indices(self, canvas: Canvas, x: float, y: float) -> None:
         acrosses = {across for _, across, _ in self.tiles}
@@ -189,6 +189,36 @@ class _Plane:
             downs = {down for down, _, _ in self.tiles}
             for index, at in _marks(downs, self.y_unit, MARK):
                 canvas.mark(x - 5, y + at, index, "end")
+
+
+def label_rows(
+    canvas: Canvas,
+    x: float,
+    y: float,
+    across: float,
+    rows: Iterable[tuple[float, float, Collection[int]]],
+) -> None:
+    """Which devices are in rows that have no room to tell them one by one.
+
+    Args:
+        canvas: where to write.
+        x, y: the upper left corner of what has the rows.
+        across: how wide they are.
+        rows: where each starts and stops below `y`, and its devices. Rows
+            too thin for a label are told together.
+    """
+    groups: list[tuple[float, float, set[int]]] = []
+    for start, stop, devices in rows:
+        if groups:
+            top, bottom, held = groups[-1]
+            if bottom == start and bottom - top < LABEL + 1:
+                groups[-1] = (top, stop, held | set(devices))
+                continue
+        groups.append((start, stop, set(devices)))
+    for top, bottom, held in groups:
+        text = " ".join(device_words(tuple(sorted(held)))[-2])
+        if wide(text, LABEL) <= across and bottom - top >= LABEL:
+            canvas.label(x + across / 2, y + (top + bottom) / 2, text)
 
 
 def _grid(
@@ -216,7 +246,7 @@ def _fitted(
     wordings: Sequence[Sequence[str]], width: float, height: float
 ) -> list[str]:
     """The first wording that fits, in as few lines as it can; or none."""
-    most = int((width - 4) / (LABEL * 0.6))
+    most = int((width - 3) / wide("0", LABEL))
     for words in wordings:
         if most >= max(map(len, words)):
             lines = textwrap.wrap(

@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 from jax.sharding import Mesh
 
-from shardlessons._places import device_words
-from shardlessons._svg import DIGIT, LABEL, MARK, WIDTH, Block, Canvas, wide
+from shardlessons._svg import LABEL, MARK, WIDTH, Block, Canvas, wide
+from shardlessons._svg_array import label_rows
 
 _LINE = 8  # a mesh of one axis is one line, up to so many devices
 _CELL = 20  # the height of a device
@@ -79,27 +79,27 @@ class _Grid:
             middle = max(self.down, wide(self.names[0], MARK)) / 2
             canvas.mark(x + MARK / 2, y + middle, self.names[0], turn=-90)
         x += self.left
-        below = y
         for i, row in enumerate(self.rows):
             at = y + i * self.height
             for j, device in enumerate(row):
                 box = (x + j * self.width, at, self.width, self.height)
                 canvas.fill([device], box)
-                canvas.edge(box, min(1, self.height / 8))
+                if self.height > 4:
+                    (canvas.edge if self.labelled else canvas.faint)(box)
                 if self.labelled:
                     canvas.label(
                         box[0] + self.width / 2, at + self.height / 2, device
                     )
-            if not self.labelled:
-                # Which devices are in the row, where there is room.
-                text = " ".join(device_words(tuple(sorted(row)))[-2])
-                middle = at + self.height / 2
-                fits = wide(text, LABEL) <= self.across
-                if fits and middle - LABEL / 2 >= below:
-                    canvas.label(x + self.across / 2, middle, text)
-                    below = middle + LABEL / 2 + 1
+        if not self.labelled:
+            told = [
+                (i * self.height, (i + 1) * self.height, row)
+                for i, row in enumerate(self.rows)
+            ]
+            label_rows(canvas, x, y, self.across, told)
 
 
 def _shortened(name: str) -> str:
-    most = int((WIDTH - 40) / (DIGIT * MARK))
-    return name if len(name) <= most else name[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    most = int((WIDTH - 40) / wide("m", MARK))
+    if len(name) <= most:
+        return name
+    return name[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
