@@ -215,6 +215,10 @@ def label_rows(
                 groups[-1] = (top, stop, held | set(devices))
                 continue
         groups.append((start, stop, set(devices)))
+    if len(groups) > 1:
+        (top, middle, held), (start, bottom, rest) = groups[-2:]
+        if middle == start and bottom - start < LABEL:
+            groups[-2:] = [(top, bottom, held | rest)]
     for top, bottom, held in groups:
         text = " ".join(device_words(tuple(sorted(held)))[-2])
         if wide(text, LABEL) <= across and bottom - top >= LABEL:
