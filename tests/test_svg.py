@@ -72,6 +72,7 @@ EACH = {
     "slices": drawn((4, 4, 8), "x", "y", "z", x=2, y=2, z=2),
     "one slice": drawn((4, 8, 16), None, "data", "model"),
     "one axis": drawn((16, 4), "x", x=8),
+    "empty slices": drawn((0, 4, 8), None, "model"),
     "long names": drawn((8, 4), "tensor_parallel", **LONG),
     "multiply": draw_call(read(lambda a: a * 2, X)),
     "transpose": draw_call(read(lambda a: a.T, X)),
@@ -181,8 +182,9 @@ def test_strokes_and_text_take_the_colour_of_the_page(name):
 @each
 def test_a_picture_is_small(name):
     most = {"tiles": 1536, "replicas": 1536, "interleaved": 5120}
+    size = len(gzip.compress(EACH[name].svg.encode(), 9))
 
-    assert most.get(name, 4096) > len(gzip.compress(EACH[name].svg.encode(), 9))
+    assert most.get(name, 4096) > size
 
 
 def test_the_html_is_the_picture():
@@ -217,8 +219,13 @@ import json, sys
 sys.path.append("tests")
 from jax.sharding import NamedSharding, PartitionSpec as P
 from pictures import labels, outside, overlaps, svg
-from shardlessons import cpu_devices, cpu_mesh, draw
+import jax
+from shardlessons import cpu_devices, cpu_mesh, draw, draw_collectives, read
 cpu_devices(256)
+def sent(mesh, *spec):
+    sharding = NamedSharding(cpu_mesh(mesh), P(*spec))
+    x = jax.ShapeDtypeStruct((64, 64), "float32", sharding=sharding)
+    return draw_collectives(read(lambda a: a.sum(0), x))
 cases = [
     ((64, 64), ("a", "b"), {"a": 8, "b": 8}),
     ((64, 64), ("a",), {"a": 8, "b": 8}),
@@ -231,8 +238,16 @@ cases = [
     ((8, 8), (), {"a": 16, "b": 16}),
 ]
 found = []
-for shape, spec, mesh in cases:
-    drawing = draw(NamedSharding(cpu_mesh(mesh), P(*spec)), shape)
+drawings = [
+    draw(NamedSharding(cpu_mesh(mesh), P(*spec)), shape)
+    for shape, spec, mesh in cases
+] + [
+    sent({"a": 8, "b": 8}, "a"),
+    sent({"a": 4, "b": 4, "c": 4}, ("a", "c")),
+    sent({"a": 64}, "a"),
+    sent({"a": 2, "b": 2, "c": 2, "d": 2}, "b"),
+]
+for drawing in drawings:
     found.append({
         "overlaps": overlaps(drawing),
         "outside": outside(drawing),
@@ -252,12 +267,13 @@ def test_many_devices_are_legible_too():
     )
     found = json.loads(done.stdout)
 
-    assert 9 == len(found)
-    assert 9 * [[]] == [one["overlaps"] for one in found]
-    assert 9 * [[]] == [one["outside"] for one in found]
+    assert 13 == len(found)
+    assert 13 * [[]] == [one["overlaps"] for one in found]
+    assert 13 * [[]] == [one["outside"] for one in found]
     assert PHONE >= max(one["width"] for one in found)
     # Each array and each mesh says at least which devices it has.
-    assert 17 <= min(one["labels"] for one in found)
+    assert 17 <= min(one["labels"] for one in found[:9])
+    assert [64, 64, 64, 16] == [one["labels"] for one in found[9:]]
     assert 64 + 64 == found[0]["labels"]
 
 

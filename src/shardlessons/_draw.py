@@ -42,9 +42,8 @@ class Drawing:
     svg: str = field(repr=False)
 
     def __str__(self) -> str:
-        return "\n".join(
-            line for text in (self.title, *self.lines) for line in wrapped(text)
-        )
+        texts = (self.title, *self.lines)
+        return "\n".join(line for text in texts for line in wrapped(text))
 
     __repr__ = __str__
 

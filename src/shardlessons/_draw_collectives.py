@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, permutations
 from typing import TYPE_CHECKING
 
+import numpy as np
 from jax.sharding import Mesh
 
 from shardlessons._draw import Drawing
 from shardlessons._places import ids_text, mesh_lines, meshes_of
 from shardlessons._svg import picture
-from shardlessons._svg_arrows import arrows_block, place_of
+from shardlessons._svg_arrows import arrows_block
 from shardlessons._traffic import arrays_text
 
 if TYPE_CHECKING:
@@ -126,10 +127,13 @@ def _chains(one: Collective, mesh: Mesh) -> Iterator[tuple[int, ...]]:
 
 def _snake(group: Sequence[int], mesh: Mesh) -> list[int]:
     """The group as a ring of neighbours, where it spans rows and columns."""
-    places = {at: place_of(at, mesh) for at in group}
-    columns = sorted({column for _, column in places.values()})
-    ring = []
-    for i, column in enumerate(columns):
-        line = sorted(at for at in group if places[at][1] == column)
-        ring += line[:: -1 if i % 2 else 1]
-    return ring
+    shape = (1, 1, *mesh.devices.shape)
+    columns: dict[tuple[int, ...], list[int]] = {}
+    for at in sorted(group):
+        *plane, _, column = map(int, np.unravel_index(at, shape))
+        columns.setdefault((*plane, column), []).append(at)
+    return [
+        at
+        for i, key in enumerate(sorted(columns))
+        for at in columns[key][:: -1 if i % 2 else 1]
+    ]

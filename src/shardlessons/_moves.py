@@ -58,7 +58,9 @@ def sides_of(
     return first, second
 
 
-def received(before: Side, after: Side, device: int) -> dict[Devices, list[int]]:
+def received(
+    before: Side, after: Side, device: int
+) -> dict[Devices, list[int]]:
     """What a device has to receive, by the devices that have it."""
     missing: dict[Devices, list[int]] = {}
     for at in after.held_by(device):

@@ -32,12 +32,13 @@ def array_blocks(
         caption: what to write above.
     """
     # A dimension without elements is drawn as if it had one.
+    empty = 0 in shape
     sizes = tuple(max(size, 1) for size in shape)
     ranges = [
         tuple((a, max(b, a + 1)) for a, b in tile.ranges) for tile in tiles
     ]
     # Fewer than two dimensions lie along a row.
-    depth, rows, columns = (1, 1, 1, *sizes)[-3:]
+    rows, columns = (1, 1, *sizes)[-2:]
     solid = [((0, 1), (0, 1), (0, 1), *at)[-3:] for at in ranges]
     edges = sorted({edge for band, _, _ in solid for edge in band})
     slices: dict[tuple[_Flat, ...], list[Range]] = defaultdict(list)
@@ -49,7 +50,9 @@ def array_blocks(
         )
         slices[flat].append(band)
     captions = [caption] * len(slices)
-    if len(shape) == 3:
+    if empty:
+        captions = [f"{caption} no elements".strip()]
+    elif len(shape) == 3:
         captions = [
             f"{caption} {named_text('slice', bands)}".strip()
             for bands in slices.values()
@@ -59,7 +62,13 @@ def array_blocks(
     blocks: list[Block] = []
     for side in sides:
         planes = [
-            _Plane((rows, columns), flat, side, name, bare=len(shape) < 2)
+            _Plane(
+                (rows, columns),
+                flat,
+                side,
+                name,
+                marked=(len(shape) > 1 and not empty, not empty),
+            )
             for flat, name in zip(slices, captions, strict=True)
         ]
         blocks = [plane.block() for plane in planes]
@@ -78,11 +87,11 @@ class _Plane:
         side: float,
         caption: str,
         *,
-        bare: bool,
+        marked: tuple[bool, bool],
     ) -> None:
         self.rows, self.columns = size
-        self.tiles, self.bare = tiles, bare
-        self.left = 2 if bare else 6 + wide(self.rows - 1, MARK)
+        self.tiles, self.marked = tiles, marked
+        self.left = 6 + wide(self.rows - 1, MARK) if marked[0] else 2
         unit = side / max(8, *size)
         downs = [down for down, _, _ in tiles]
         acrosses = [across for _, across, _ in tiles]
@@ -122,7 +131,8 @@ class _Plane:
         )
         self.stroke = min(2, thinnest / 6) if thinnest >= 4 else 0
         self.told_by_row = {
-            down for (down, _, _), lines in zip(tiles, self.labels, strict=True)
+            down
+            for (down, _, _), lines in zip(tiles, self.labels, strict=True)
             if not lines
         }
 
@@ -181,11 +191,12 @@ class _Plane:
         label_rows(canvas, x, y, self.columns * self.x_unit, told)
 
     def _indices(self, canvas: Canvas, x: float, y: float) -> None:
-        acrosses = {across for _, across, _ in self.tiles}
-        need = wide(self.columns - 1, MARK) + 4
-        for index, at in _marks(acrosses, self.x_unit, need):
-            canvas.mark(x + at, y - MARK / 2 - 3, index)
-        if not self.bare:
+        if self.marked[1]:
+            acrosses = {across for _, across, _ in self.tiles}
+            need = wide(self.columns - 1, MARK) + 4
+            for index, at in _marks(acrosses, self.x_unit, need):
+                canvas.mark(x + at, y - MARK / 2 - 3, index)
+        if self.marked[0]:
             downs = {down for down, _, _ in self.tiles}
             for index, at in _marks(downs, self.y_unit, MARK):
                 canvas.mark(x - 5, y + at, index, "end")

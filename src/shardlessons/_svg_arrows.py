@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 from jax.sharding import Mesh
 
@@ -15,7 +15,9 @@ Point = tuple[float, float]
 _LINE = 8  # of a mesh of one axis, so many devices stand in a row
 _CELL = (28, 20)
 _PITCH = (58, 38)
+_LEAST = 32
 _BETWEEN = 24  # planes of a mesh of three axes
+_ROOM = WIDTH - 54
 
 
 def arrows_block(
@@ -31,80 +33,80 @@ def arrows_block(
     return _Arrows(mesh, chains, caption).block()
 
 
-def place_of(at: int, mesh: Mesh) -> tuple[int, int]:
-    """A position's row and column; planes of three axes stand in a row."""
-    sizes = mesh.devices.shape
-    if len(sizes) < 2:
-        return divmod(at, _LINE)
-    rows, columns = sizes[-2:]
-    plane, rest = divmod(at, rows * columns)
-    row, column = divmod(rest, columns)
-    return row, column + plane * columns
-
-
 class _Arrows:
     def __init__(
         self, mesh: Mesh, chains: Sequence[tuple[int, ...]], caption: str
     ) -> None:
         self.ids = [device.id for device in mesh.devices.flat]
         self.chains, self.caption = chains, caption
-        places = [place_of(at, mesh) for at in range(len(self.ids))]
-        sizes = (1, *mesh.devices.shape)
-        columns = 1 + max(column for _, column in places)
-        self.plane = columns if len(sizes) < 4 else sizes[-1]
-        planes = columns // self.plane
-        room = WIDTH - 44 - _BETWEEN * (planes - 1)
-        self.pitch = (min(_PITCH[0], room / columns), _PITCH[1])
+        *lead, rows, columns = (1, *mesh.devices.shape)
+        if not lead:
+            rows, columns = -(-columns // _LINE), min(columns, _LINE)
+        planes = math.prod(lead)
+        # As many planes side by side as leave their devices room.
+        least = columns * _LEAST + _BETWEEN
+        across = max(1, min(planes, int((_ROOM + _BETWEEN) // least)))
+        room = _ROOM - _BETWEEN * (across - 1)
+        self.pitch = (min(_PITCH[0], room / (columns * across)), _PITCH[1])
         self.cell = (min(_CELL[0], self.pitch[0] * 0.7), _CELL[1])
         # The arrows back lie outside.
         self.left, self.top = 34, 2 * (MARK + 5) + 16
+        step = (
+            columns * self.pitch[0] + _BETWEEN,
+            rows * self.pitch[1] + MARK + 5 + 10,
+        )
+        corners = [
+            (
+                self.left + plane % across * step[0],
+                self.top + plane // across * step[1],
+            )
+            for plane in range(planes)
+        ]
         self.middles = [
             (
-                self.left
-                + column * self.pitch[0]
-                + column // self.plane * _BETWEEN
-                + self.cell[0] / 2,
-                self.top + row * self.pitch[1] + self.cell[1] / 2,
+                corner[0] + column * self.pitch[0] + self.cell[0] / 2,
+                corner[1] + row * self.pitch[1] + self.cell[1] / 2,
             )
-            for row, column in places
-        ]
+            for corner in corners
+            for row in range(rows)
+            for column in range(columns)
+        ][: len(self.ids)]
+        across_plane = (columns - 1) * self.pitch[0] + self.cell[0]
         self.right = max(x for x, _ in self.middles) + self.cell[0] / 2
         self.down = max(y for _, y in self.middles) + self.cell[1] / 2
-        self.side = mesh.axis_names[-2] if len(sizes) > 2 else ""
-        self.heads = self._heads(mesh, planes)
-
-    def _heads(self, mesh: Mesh, planes: int) -> list[tuple[float, str]]:
-        """The name of the last axis, above each plane that it lies in."""
-        name = mesh.axis_names[-1] if mesh.axis_names else ""
-        step = self.plane * self.pitch[0] + _BETWEEN
-        across = (self.plane - 1) * self.pitch[0] + self.cell[0]
-        texts = [name]
-        if planes > 1:
-            lead = mesh.axis_names[0]
-            texts = [f"{lead} {plane}: {name}" for plane in range(planes)]
-        return [
+        names = mesh.axis_names
+        self.side = names[-2] if len(names) > 1 else ""
+        texts = [
+            ", ".join(
+                f"{name} {at}" for name, at in zip(names, place, strict=False)
+            )
+            + ": " * bool(place)
+            + (names[-1] if names else "")
+            for place in product(*map(range, lead[1:]))
+        ]
+        # Above each plane, and not beyond the edge to the left of it.
+        self.heads = [
             (
-                self.left
-                + i * step
-                + (across if planes > 1 else max(across, wide(text, MARK)))
-                / 2,
+                corner[0] + max(across_plane, wide(text, MARK)) / 2,
+                corner[1],
                 text,
             )
-            for i, text in enumerate(texts)
+            for corner, text in zip(corners, texts, strict=True)
         ]
 
     def block(self) -> Block:
-        texts = [self.left + wide(text, MARK) for _, text in self.heads]
+        ends = [x + wide(text, MARK) / 2 for x, _, text in self.heads]
         return Block(
-            max(self.right + 18, wide(self.caption, MARK), *texts),
+            max(self.right + 18, wide(self.caption, MARK), *ends),
             self.down + 16,
             self._paint,
         )
 
     def _paint(self, canvas: Canvas, x: float, y: float) -> None:
         canvas.mark(x, y + MARK / 2, self.caption, "start")
-        for middle, text in self.heads:
-            canvas.mark(x + middle, y + MARK * 1.5 + 5, text)
+        for middle, top, text in self.heads:
+            # Above the arrows that go round the first row.
+            canvas.mark(x + middle, y + top - MARK / 2 - 16, text)
         if self.side:
             middle = y + (self.top + self.down) / 2
             canvas.mark(x + MARK / 2, middle, self.side, turn=-90)

@@ -1,4 +1,4 @@
-"""Elements of an array, numbered, in the colours of the devices they are on."""
+"""Elements of an array, numbered, in the colours of their devices."""
 
 from __future__ import annotations
 
