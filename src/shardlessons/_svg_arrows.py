@@ -45,7 +45,12 @@ class _Arrows:
         planes = math.prod(lead)
         # As many planes side by side as leave their devices room.
         least = columns * _LEAST + _BETWEEN
-        across = max(1, min(planes, int((_ROOM + _BETWEEN) // least)))
+        across = max(
+            count
+            for count in range(1, planes + 1)
+            if planes % count == 0
+            and (count == 1 or count * least <= _ROOM + _BETWEEN)
+        )
         room = _ROOM - _BETWEEN * (across - 1)
         self.pitch = (min(_PITCH[0], room / (columns * across)), _PITCH[1])
         self.cell = (min(_CELL[0], self.pitch[0] * 0.7), _CELL[1])
@@ -69,7 +74,8 @@ class _Arrows:
             )
             for corner in corners
             for row in range(rows)
-            for column in range(columns)
+            # Of one axis, the next row begins below the end of the last.
+            for column in range(columns)[:: 1 if lead or row % 2 == 0 else -1]
         ][: len(self.ids)]
         across_plane = (columns - 1) * self.pitch[0] + self.cell[0]
         self.right = max(x for x, _ in self.middles) + self.cell[0] / 2
