@@ -53,6 +53,7 @@ def test_all_arrays_and_the_mesh_are_labelled():
     captions = " ".join(texts(draw_call(read(lambda a: a.T, X)), 12))
     assert "a P('data', 'model') 0 8 15" in captions
     assert "result P('model', 'data') 0 2 4 7" in captions
+    assert 2 * 2 == captions.count("'data'") + captions.count("'model'")
 
 
 def test_arrays_are_drawn_to_one_scale():

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import jax
 import pytest
@@ -216,7 +217,7 @@ def test_the_picture_is_the_same_in_another_process():
 
 MANY = """
 import json, sys
-sys.path.append("tests")
+sys.path.append(sys.argv[1])
 from jax.sharding import NamedSharding, PartitionSpec as P
 from pictures import labels, outside, overlaps, svg
 import jax
@@ -260,7 +261,7 @@ json.dump(found, sys.stdout)
 
 def test_many_devices_are_legible_too():
     done = subprocess.run(
-        [sys.executable, "-c", MANY],
+        [sys.executable, "-c", MANY, Path(__file__).parent],
         capture_output=True,
         text=True,
         check=True,

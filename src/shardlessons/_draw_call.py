@@ -74,15 +74,17 @@ def draw_call(reading: Reading) -> Drawing:
         if side is after:
             blocks.append(arrow_block(60))
         for leaf in side:
-            caption = f"{leaf.path} {sharding_text(leaf.sharding)}"
+            spec = sharding_text(leaf.sharding)
             tiles = tiles_of(leaf.sharding, leaf.shape)
-            lines.append(f"{caption}: {title_text(leaf.shape, tiles)}")
+            lines.append(
+                f"{leaf.path} {spec}: {title_text(leaf.shape, tiles)}"
+            )
             lines += place_lines(leaf.shape, tiles)
             blocks += array_blocks(
                 leaf.shape,
                 tiles,
                 sides=[unit * max(8, *leaf.shape, 0)],
-                caption=caption,
+                caption=f"{leaf.path}\n{spec}",
             )
     meshes = meshes_of(leaf.sharding for leaf in leaves)
     lines += mesh_lines(meshes)

@@ -201,6 +201,19 @@ def wide(text: object, size: int) -> float:
     )
 
 
+def folded(text: str, room: float, size: int) -> list[str]:
+    """Lines no wider than the room, except for a word that is."""
+    lines: list[str] = []
+    for part in text.splitlines():
+        for i, word in enumerate(part.split(" ")):
+            longer = f"{lines[-1]} {word}" if i else word
+            if i and wide(longer, size) <= room:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+    return lines
+
+
 def number(value: float) -> str:
     return f"{round(value, 1):g}"
 

@@ -8,7 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from shardlessons._places import device_words, named_text
-from shardlessons._svg import LABEL, MARK, WIDTH, Block, Box, Canvas, wide
+from shardlessons._svg import (
+    LABEL,
+    MARK,
+    WIDTH,
+    Block,
+    Box,
+    Canvas,
+    folded,
+    wide,
+)
 from shardlessons._tiles import Range, Tile
 
 # A rectangle, and the devices that hold it.
@@ -51,10 +60,10 @@ def array_blocks(
         slices[flat].append(band)
     captions = [caption] * len(slices)
     if empty:
-        captions = [f"{caption} no elements".strip()]
+        captions = [f"{caption}\nno elements".strip()]
     elif len(shape) == 3:
         captions = [
-            f"{caption} {named_text('slice', bands)}".strip()
+            f"{caption}\n{named_text('slice', bands)}".strip()
             for bands in slices.values()
         ]
         if len(slices) > 1:
@@ -121,8 +130,8 @@ class _Plane:
             for lines, (c, d) in zip(self.labels, downs, strict=True)
         ]
         self.labelled = all(self.labels)
-        room = max(self.columns * self.x_unit, 110)
-        self.caption = textwrap.wrap(caption, int(room / wide("0", MARK)))
+        room = max(self.columns * self.x_unit, 120)
+        self.caption = folded(caption, room, MARK)
         self.top = len(self.caption) * (MARK + 3) + MARK + 4
         # Many thin tiles must not be all outline.
         thinnest = min(
