@@ -97,10 +97,18 @@ def many(*arrays):
 def test_a_call_that_cannot_be_drawn(arguments, why):
     reading = read(many, *arguments)
     message = (
-        f"draw_call() was given {reading.call}, which has {why}; draw its "
-        "arrays one by one, with draw()"
+        f"draw_call() was given {reading.call}, which has {why}; draw "
+        "what it has one by one, with draw()"
     )
 
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        draw_call(reading)
+    assert "<svg" not in reading._repr_html_()
+
+
+def test_a_call_without_arrays():
+    reading = read(lambda: None)
+
+    with pytest.raises(ValueError, match="which has no arrays; "):
         draw_call(reading)
     assert "<svg" not in reading._repr_html_()

@@ -80,6 +80,12 @@ EACH = {
     "two inputs": draw_call(
         read(matmul, X, struct((16, 32), "model", None))
     ),
+    "long spec": draw_call(
+        read(
+            lambda a: a + 1,
+            struct((8, 4), 2 * "fully_sharded_", **{2 * "fully_sharded_": 2}),
+        )
+    ),
     "reshape": draw_reshape(X, struct((16, 8), "data")),
     "reshape, replicas": draw_reshape(
         struct((8, 4), None, "model"), struct((4, 8), "data")
@@ -312,3 +318,9 @@ def test_a_long_axis_name_is_shortened():
     drawing = drawn((8,), name, **{name: 2})
 
     assert [f"{'a' * 23}…"] == [t for t in texts(drawing) if t[0] == "a"]
+
+
+def test_a_word_wider_than_the_picture_is_broken():
+    lines = _svg.folded("a b " + "c" * 50, 120, _svg.MARK)
+
+    assert ["a b", "c" * 39, "c" * 11] == lines

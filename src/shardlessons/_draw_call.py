@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from shardlessons._reading import Leaf, Reading
 
-MOST_ARRAYS = 6
+_MOST_ARRAYS = 6
 _MOST_TILES = 64
 _SIDE = 120
 
@@ -40,8 +40,8 @@ def draw_call(reading: Reading) -> Drawing:
         A drawing.
 
     Raises:
-        ValueError: more than six arrays, one of more than three dimensions,
-            or one in more than 64 tiles.
+        ValueError: no arrays or more than six, one of more than three
+            dimensions, or one in more than 64 tiles.
 
     >>> import jax
     >>> from jax.sharding import NamedSharding, PartitionSpec as P
@@ -63,7 +63,7 @@ def draw_call(reading: Reading) -> Drawing:
     if obstacle:
         raise ValueError(
             f"draw_call() was given {reading.call}, which has {obstacle}; "
-            "draw its arrays one by one, with draw()"
+            "draw what it has one by one, with draw()"
         )
     before, after = _held(reading.inputs), _held(reading.outputs)
     leaves = [*before, *after]
@@ -99,8 +99,10 @@ def draw_call(reading: Reading) -> Drawing:
 def why_not(reading: Reading) -> str:
     """What keeps a reading from being drawn; "" if nothing does."""
     leaves = _held((*reading.inputs, *reading.outputs))
-    if len(leaves) > MOST_ARRAYS:
-        return f"{len(leaves)} arrays, and can be drawn with {MOST_ARRAYS}"
+    if not leaves:
+        return "no arrays"
+    if len(leaves) > _MOST_ARRAYS:
+        return f"{len(leaves)} arrays, and can be drawn with {_MOST_ARRAYS}"
     for leaf in leaves:
         if len(leaf.shape) > 3:
             return f"an array of {len(leaf.shape)} dimensions, {leaf.path}"

@@ -24,6 +24,7 @@ WIDTH = 332
 LABEL = 14
 MARK = 12
 _GAP = 14
+_MOST = 300  # of a line
 _NARROW = frozenset("fijlrt()[]' .,:;")
 
 Box = tuple[float, float, float, float]  # x, y, width, height
@@ -202,15 +203,26 @@ def wide(text: object, size: int) -> float:
 
 
 def folded(text: str, room: float, size: int) -> list[str]:
-    """Lines no wider than the room, except for a word that is."""
+    """Lines no wider than the room, except for a word that is.
+
+    A word wider than the picture is broken.
+    """
     lines: list[str] = []
     for part in text.splitlines():
         for i, word in enumerate(part.split(" ")):
             longer = f"{lines[-1]} {word}" if i else word
             if i and wide(longer, size) <= room:
                 lines[-1] = longer
-            else:
-                lines.append(word)
+                continue
+            while wide(word, size) > _MOST:
+                end = max(
+                    end
+                    for end in range(1, len(word))
+                    if wide(word[:end], size) <= _MOST
+                )
+                lines.append(word[:end])
+                word = word[end:]
+            lines.append(word)
     return lines
 
 
