@@ -185,7 +185,7 @@ def test_no_id_stands_twice_on_a_page(
 
 def test_the_pictures_of_the_chapter(real_site: tuple[Path, Build]) -> None:
     _, built = real_site
-    counts = {page: len(soup(built, page).select("figure svg")) for page in PAGES}
+    counts = {page: len(soup(built, page).select("figure .drawing")) for page in PAGES}
 
     assert {"propagation": 8, "bytes": 1, "traffic": 3} == {
         page: count for page, count in counts.items() if count
