@@ -32,6 +32,11 @@ nitpick_ignore_regex = [
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
+# --- Figures: https://www.sphinx-doc.org/en/master/usage/configuration.html#confval-numfig
+
+numfig = True
+numfig_format = {"figure": "Figure %s", "table": "Table %s"}
+
 # --- Cells: https://myst-nb.readthedocs.io/en/latest/configuration.html
 
 nb_execution_mode = "inline"  # cells run while the page is read, and can be asked

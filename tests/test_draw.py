@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import subprocess
-import sys
-import xml.etree.ElementTree as ET
 from types import SimpleNamespace
 
 import jax
 import pytest
 from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
+from pictures import SVG, filled, labels, svg, texts
 
 from shardlessons import _svg, cpu_mesh, draw
 from shardlessons._draw import Drawing
-from shardlessons._tiles import Tile
+from shardlessons._places import device_words
+from shardlessons._tiles import seen_in, tiles_of
 
-# Text and ground of sphinx-book-theme, and of a page that is all black.
-THEMES = {
-    "light": ("#323232", "#ffffff"),
-    "dark": ("#ced6dd", "#121212"),
-    "dark theme": ("#ced6dd", "#14181e"),
-}
-# The widest picture is drawn on a phone's page of this width, in pixels.
-PHONE = 340
+MESH = "mesh data=4, model=2: devices 0-7, row by row"
 
 
 def sharding(*spec, **mesh):
@@ -36,17 +28,8 @@ def lines(drawing):
     return str(drawing).splitlines()
 
 
-def svg(drawing):
-    return ET.fromstring(drawing._repr_html_()).find("svg")
-
-
-def labels(drawing):
-    """The texts of the last group: which devices hold each tile."""
-    return [text.text for text in svg(drawing).findall("g")[-1]]
-
-
 def marks(drawing):
-    return [text.text for text in svg(drawing).findall("g")[-2]]
+    return texts(drawing, 12)
 
 
 # What it holds.
@@ -57,11 +40,12 @@ def test_a_drawing_is_data():
 
     expected = Drawing(
         title="4 x 8 in 2 tiles of 2 x 8, each on 4 of 8 devices",
-        shape=(4, 8),
-        tiles=(
-            Tile(ranges=((0, 2), (0, 8)), devices=(0, 2, 4, 6)),
-            Tile(ranges=((2, 4), (0, 8)), devices=(1, 3, 5, 7)),
+        lines=(
+            "rows 0-1 on 0, 2, 4 and 6",
+            "rows 2-3 on 1, 3, 5 and 7",
+            MESH,
         ),
+        svg=drawing.svg,
     )
     assert expected == drawing
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -81,31 +65,31 @@ def test_a_drawing_is_data():
     ],
 )
 def test_seen_as_leaves_each_element_where_it_was(spec, shape, seen_as):
-    where = sharding(*spec)
-    drawing = draw(where, shape, seen_as=seen_as)
+    tiles = tiles_of(sharding(*spec), shape)
+    seen = elements(seen_as, seen_in(shape, tiles, seen_as))
 
-    before = elements(draw(where, shape))
-    assert sorted(before) == sorted(elements(drawing))
-    assert dict(before) == dict(elements(drawing))
-    assert seen_as == drawing.shape
+    before = elements(shape, tiles)
+    assert sorted(before) == sorted(seen)
+    assert dict(before) == dict(seen)
 
 
-def elements(drawing):
+def elements(shape, tiles):
     """For each element, by its place in the row-major order, its devices."""
-    width = drawing.shape[1] if len(drawing.shape) == 2 else 1
+    width = shape[1] if len(shape) == 2 else 1
     return [
         (row * width + column, tile.devices)
-        for tile in drawing.tiles
+        for tile in tiles
         for row in range(*tile.ranges[0])
         for column in range(*(*tile.ranges, (0, 1))[1])
     ]
 
 
 def test_rows_alike_below_each_other_are_one_tile():
-    drawing = draw(sharding(None, "model"), (16, 8), seen_as=(8, 16))
+    tiles = tiles_of(sharding(None, "model"), (16, 8))
+    seen = seen_in((16, 8), tiles, (8, 16))
 
     expected = [((0, 8), (at, at + 4)) for at in (0, 4, 8, 12)]
-    assert expected == [tile.ranges for tile in drawing.tiles]
+    assert expected == [tile.ranges for tile in seen]
 
 
 # The text.
@@ -118,6 +102,7 @@ def test_two_dimensions_cut():
         "rows 2-3: columns 0-7 on 2, columns 8-15 on 3",
         "rows 4-5: columns 0-7 on 4, columns 8-15 on 5",
         "rows 6-7: columns 0-7 on 6, columns 8-15 on 7",
+        MESH,
     ]
     assert expected == lines(draw(sharding("data", "model"), (8, 16)))
 
@@ -129,6 +114,7 @@ def test_replicas_and_no_columns_where_rows_are_whole():
         "rows 4-7 on 2 and 3",
         "rows 8-11 on 4 and 5",
         "rows 12-15 on 6 and 7",
+        MESH,
     ]
     assert expected == lines(draw(sharding("data"), (16, 8)))
 
@@ -140,6 +126,7 @@ def test_seen_as_says_which_rows_alternate():
         "rows 4 and 6 on 2; rows 5 and 7 on 3",
         "rows 8 and 10 on 4; rows 9 and 11 on 5",
         "rows 12 and 14 on 6; rows 13 and 15 on 7",
+        MESH,
     ]
     drawing = draw(sharding("data", "model"), (8, 16), seen_as=(16, 8))
     assert expected == lines(drawing)
@@ -155,12 +142,13 @@ def test_seen_as_says_which_rows_alternate():
                 "4 x 8 in 2 tiles of 4 x 4, each on 4 of 8 devices",
                 "all rows: columns 0-3 on 0, 2, 4 and 6; "
                 "columns 4-7 on 1, 3, 5 and 7",
+                MESH,
             ],
         ),
         (
             sharding(),
             (8, 8),
-            ["8 x 8 whole on each of 8 devices", "all on 0-7"],
+            ["8 x 8 whole on each of 8 devices", "all on 0-7", MESH],
         ),
         (
             SingleDeviceSharding(jax.devices()[3]),
@@ -176,6 +164,7 @@ def test_seen_as_says_which_rows_alternate():
                 "elements 2-3 on 2 and 3",
                 "elements 4-5 on 4 and 5",
                 "elements 6-7 on 6 and 7",
+                MESH,
             ],
         ),
         (
@@ -184,6 +173,7 @@ def test_seen_as_says_which_rows_alternate():
             [
                 "1 x 2 in 2 tiles of 1 x 1 on 2 devices",
                 "row 0: column 0 on 0, column 1 on 1",
+                "mesh x=2: devices 0-1, row by row",
             ],
         ),
     ],
@@ -198,6 +188,7 @@ def test_long_lines_go_on_after_a_comma():
         "all rows: columns 0-3 on 0, columns 4-7 on 1, columns 8-11 on 2,",
         "  columns 12-15 on 3, columns 16-19 on 4, columns 20-23 on 5,",
         "  columns 24-27 on 6, columns 28-31 on 7",
+        MESH,
     ]
     assert expected == lines(draw(sharding(None, ("data", "model")), (2, 32)))
 
@@ -222,10 +213,67 @@ def test_uneven_tiles_have_no_common_size():
     assert expected == lines(draw(uneven, (5,)))
 
 
-def test_repr_is_the_text():
-    drawing = draw(sharding("data"), (16, 8))
+@pytest.mark.parametrize(
+    ("where", "shape", "expected"),
+    [
+        (sharding(), (), ["scalar whole on each of 8 devices", "all on 0-7"]),
+        (
+            sharding(None, "model"),
+            (0, 8),
+            [
+                "0 x 8 in 2 tiles of 0 x 4, each on 4 of 8 devices",
+                "no elements",
+            ],
+        ),
+        (
+            sharding("data"),
+            (0,),
+            ["0 elements whole on each of 8 devices", "no elements"],
+        ),
+        (
+            sharding("data", None, "model"),
+            (8, 2, 4),
+            [
+                "8 x 2 x 4 in 8 tiles of 2 x 2 x 2 on 8 devices",
+                *(
+                    f"slices {2 * i}-{2 * i + 1}, all rows: "
+                    f"columns 0-1 on {2 * i}, columns 2-3 on {2 * i + 1}"
+                    for i in range(4)
+                ),
+            ],
+        ),
+        (
+            sharding("model"),
+            (2, 4, 4),
+            [
+                "2 x 4 x 4 in 2 tiles of 1 x 4 x 4, each on 4 of 8 devices",
+                "slice 0 on 0, 2, 4 and 6",
+                "slice 1 on 1, 3, 5 and 7",
+            ],
+        ),
+        (
+            sharding(None, "model"),
+            (2, 4, 4),
+            [
+                "2 x 4 x 4 in 2 tiles of 2 x 2 x 4, each on 4 of 8 devices",
+                "slices 0-1, rows 0-1 on 0, 2, 4 and 6",
+                "slices 0-1, rows 2-3 on 1, 3, 5 and 7",
+            ],
+        ),
+    ],
+)
+def test_any_number_of_dimensions_up_to_three(where, shape, expected):
+    assert [*expected, MESH] == lines(draw(where, shape))
 
-    assert str(drawing) == repr(drawing)
+
+def test_a_mesh_in_another_order_says_which_device_is_where():
+    devices = cpu_mesh({"x": 4}).devices[[0, 1, 3, 2]]
+    where = NamedSharding(jax.sharding.Mesh(devices, ("x",)), P("x"))
+    drawing = draw(where, (4,))
+
+    expected = "mesh x=4: devices 0, 1, 3, 2, row by row"
+    assert expected == lines(drawing)[-1]
+    assert ["0", "1", "3", "2"] == labels(drawing)[4:]
 
 
 # The picture.
@@ -237,137 +285,110 @@ EACH = [
     draw(sharding(), (8, 8)),
     draw(sharding("data"), (8,)),
     draw(sharding(None, "data"), (32, 4)),
-    draw(sharding("data", "model"), (8192, 1024)),
-    draw(sharding(None, ("data", "model")), (64, 64), seen_as=(128, 32)),
 ]
+ON_THE_MESH = [str(i) for i in range(8)]
 
 
-@pytest.mark.parametrize("drawing", EACH, ids=lambda drawing: drawing.title)
-def test_the_text_and_its_name_for_a_screen_reader_say_the_same(drawing):
-    figure = ET.fromstring(drawing._repr_html_())
-    named = [node for node in figure.iter() if "aria-label" in node.attrib]
-    text = re.sub(r"\n(?!  )", ". ", str(drawing)).replace("\n  ", " ") + "."
-
-    assert [figure.find("svg")] == named
-    assert "img" == named[0].get("role")
-    assert text == named[0].get("aria-label")
-    assert [] == [n for n in figure.iter() if n.tag in ("title", "desc")]
-
-
-@pytest.mark.parametrize("drawing", EACH, ids=lambda drawing: drawing.title)
-def test_the_picture_can_stand_twice_on_a_page_without_a_network(drawing):
-    html = drawing._repr_html_()
-
-    assert None is re.search(r"\bid=|href|url\(|<script|<style|@import", html)
-
-
-@pytest.mark.parametrize("drawing", EACH, ids=lambda drawing: drawing.title)
-def test_text_on_a_phone_is_at_least_11_pixels(drawing):
-    picture = svg(drawing)
-    width = float(picture.get("viewBox").split()[2])
-    texts = picture.findall("g")[1:]
-    sizes = [float(group.get("font-size")) for group in texts]
-
-    assert 11 <= min(sizes) * min(1, PHONE / width)
-    assert "max-width:100%" in picture.get("style")
-
-
-def test_the_picture_is_the_same_in_another_process():
-    program = (
-        "from jax.sharding import NamedSharding, PartitionSpec as P\n"
-        "from shardlessons import cpu_mesh, draw\n"
-        "mesh = cpu_mesh({'data': 4, 'model': 2})\n"
-        "print(draw(NamedSharding(mesh, P('data')), (16, 8))._repr_html_())"
-    )
-    other = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    expected = draw(sharding("data"), (16, 8))._repr_html_() + "\n"
-    assert expected == other.stdout
-
-
-def test_each_tile_is_labelled_by_its_devices():
-    assert [str(i) for i in range(8)] == labels(EACH[0])
-    assert ["0 1", "2 3", "4 5", "6 7"] == labels(EACH[2])
-    assert ["0 1 2 3 4 5 6 7"] == labels(EACH[3])
+def test_each_tile_is_labelled_by_its_devices_and_so_is_the_mesh():
+    expected = [
+        ON_THE_MESH,
+        ["0", "1", "0", "1", "2", "3", "2", "3"]
+        + ["4", "5", "4", "5", "6", "7", "6", "7"],
+        ["0 1", "2 3", "4 5", "6 7"],
+        ["0 1 2 3 4 5 6 7"],
+        ["0 1", "2 3", "4 5", "6 7"],
+    ]
+    found = [labels(drawing) for drawing in EACH[:5]]
+    assert expected == [words[:-8] for words in found]
+    assert 5 * [ON_THE_MESH] == [words[-8:] for words in found]
 
 
 def test_a_label_takes_lines_where_its_tile_is_narrow():
-    assert ["0", "1", "2", "3", "4", "5", "6", "7"] == labels(EACH[5])
+    assert ON_THE_MESH + ON_THE_MESH == labels(EACH[5])
 
 
-def test_tiles_too_thin_for_a_label_have_none():
-    assert [] == labels(EACH[7])
+def test_tiles_too_thin_for_a_label_are_told_by_row():
+    where = sharding(None, ("data", "model"))
+    drawing = draw(where, (64, 64), seen_as=(128, 32))
+
+    assert {"0-7"} == {text for text in labels(drawing) if "-" in text}
+
+
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [
+        ((3,), [["3"], ["3"]]),
+        ((0, 1, 2, 6), [["0", "1", "2", "6"], ["0-2", "6"], ["×4"]]),
+        (tuple(range(64)), [["0-63"], ["×64"]]),
+        (
+            (*range(5), *range(8, 13)),
+            [["0-4", "8-12"], ["×10"]],
+        ),
+    ],
+)
+def test_a_label_is_each_device_or_their_ranges_or_number(devices, expected):
+    assert expected == device_words(devices)
 
 
 def test_edges_show_where_tiles_start_and_the_last_index():
-    assert ["0", "8", "15", "0", "2", "4", "6", "7"] == marks(EACH[0])
-    assert ["0", "2", "4", "6", "7"] == marks(EACH[4])
+    expected = ["0", "8", "15", "0", "2", "4", "6", "7", "model", "data"]
+    assert expected == marks(EACH[0])
+    assert ["0", "2", "4", "6", "7", "model", "data"] == marks(EACH[4])
 
 
-def test_either_shape_of_a_reshape_has_the_same_step():
-    heights = [
-        float(svg(drawing).find("g/rect").get("height")) / rows
-        for drawing, rows in ((EACH[0], 2), (EACH[1], 1))
+def test_slices_are_drawn_side_by_side_and_named():
+    drawing = draw(sharding("data", None, "model"), (8, 2, 4))
+
+    named = [text for text in marks(drawing) if text.startswith("slice")]
+    assert [f"slices {i}-{i + 1}" for i in (0, 2, 4, 6)] == named
+    assert ON_THE_MESH + ON_THE_MESH == labels(drawing)
+
+
+def test_a_mesh_of_three_axes_is_drawn_plane_by_plane():
+    drawing = draw(sharding("x", x=2, y=2, z=2), (8,))
+
+    expected = ["x 0", "z", "y", "x 1", "z", "y"]
+    assert expected == marks(drawing)[-6:]
+    assert ON_THE_MESH == labels(drawing)[-8:]
+
+
+def test_the_tiles_are_as_large_as_their_parts_of_the_array():
+    boxes = filled(EACH[0])[:8]
+    (x, y, width, height) = boxes[0]
+
+    expected = [
+        (round(x + j * width, 1), round(y + i * height, 1), width, height)
+        for i in range(4)
+        for j in range(2)
     ]
+    assert expected == boxes
 
-    assert [18, 18] == heights
+
+def test_uneven_tiles_are_unevenly_wide():
+    indices = ((slice(3),), (slice(3, None),))
+    parts = dict(zip(jax.devices()[:2], indices, strict=True))
+    drawing = draw(
+        SimpleNamespace(devices_indices_map=lambda shape: parts), (5,)
+    )
+
+    widths = [width for _, _, width, _ in filled(drawing)]
+    assert [3 / 5, 2 / 5] == [round(w / sum(widths), 3) for w in widths]
+    assert ["0", "1"] == labels(drawing)
 
 
 def test_replicas_are_stripes_of_the_colours_of_all_that_hold_them():
-    first = svg(EACH[2]).find("g/svg")
+    first = svg(EACH[2]).find(f"{SVG}g/{SVG}svg")
 
-    expected = [("device-0", _svg.COLOURS[0]), ("device-1", _svg.COLOURS[1])]
-    stripes = [(p.get("class"), p.get("stroke")) for p in first.iter("path")]
-    assert expected == stripes
-
-
-def test_elements_are_told_apart_up_to_32_a_side():
-    grids = [svg(draw(sharding("data"), (n,))).find("path") for n in (32, 64)]
-
-    assert [True, False] == [bool(grid.get("d")) for grid in grids]
+    stripes = [path.get("stroke") for path in first.iter(f"{SVG}path")]
+    assert [*_svg.COLOURS[:2]] == stripes
 
 
-def test_strokes_and_text_take_the_colour_of_the_page():
-    picture = svg(EACH[0])
-
-    strokes = [path.get("stroke") for path in picture.findall("path")]
-    assert ["currentColor", "currentColor"] == strokes
-    texts = [group.get("fill") for group in picture.findall("g")[1:]]
-    assert ["currentColor", "currentColor"] == texts
-
-
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("colour", _svg.COLOURS)
-def test_text_has_contrast_on_every_colour(colour, theme):
-    text, ground = map(rgb, THEMES[theme])
-    seen = [
-        _svg.ALPHA * over + (1 - _svg.ALPHA) * under
-        for over, under in zip(rgb(colour), ground, strict=True)
+def test_a_device_has_one_colour_on_its_tile_and_on_the_mesh():
+    colours = [
+        shape.get("fill") for shape in svg(EACH[0]).iter(f"{SVG}rect")
     ]
-    low, high = sorted([luminance(text), luminance(seen)])
 
-    assert (high + 0.05) / (low + 0.05) >= 4.5
-
-
-def rgb(colour):
-    return [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-
-
-def luminance(channels):
-    """Relative luminance, as WCAG 2.2 defines it."""
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-        for c in channels
-    ]
-    return sum(
-        share * c
-        for share, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True)
-    )
+    assert [*_svg.COLOURS, *_svg.COLOURS] == colours
 
 
 # What it refuses.
@@ -377,28 +398,28 @@ def luminance(channels):
     ("shape", "seen_as", "message"),
     [
         (
-            (),
+            (2, 2, 2, 2),
             None,
-            "shape () has 0 dimensions; draw() takes 1 or 2: leave out those "
-            "that no mesh axis cuts",
-        ),
-        (
-            (2, 2, 2),
-            None,
-            "shape (2, 2, 2) has 3 dimensions; draw() takes 1 or 2: leave "
-            "out those that no mesh axis cuts",
+            "shape (2, 2, 2, 2) has 4 dimensions; draw() takes up to 3: "
+            "leave out those that no mesh axis cuts",
         ),
         (
             (8,),
             (2, 2, 2),
-            "seen_as (2, 2, 2) has 3 dimensions; draw() takes 1 or 2: leave "
-            "out those that no mesh axis cuts",
+            "seen_as (2, 2, 2) has 3 dimensions; draw() takes up to 2 with "
+            "seen_as: leave out those that no mesh axis cuts",
+        ),
+        (
+            (2, 2, 2),
+            (8,),
+            "shape (2, 2, 2) has 3 dimensions; draw() takes up to 2 with "
+            "seen_as: leave out those that no mesh axis cuts",
         ),
         (
             (8, 0),
-            None,
-            "shape (8, 0) has a dimension of size 0; draw() takes sizes of 1 "
-            "or more",
+            (0,),
+            "seen_as (0,) has no rows of elements, which draw() needs with "
+            "seen_as; give it a dimension, each of size 1 or more",
         ),
         (
             (8, 16),

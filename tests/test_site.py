@@ -170,6 +170,44 @@ def test_the_foot_says_what_the_ledger_says(
     )
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_every_picture_has_a_number_a_caption_and_words(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    _, built = real_site
+    tree = soup(built, page)
+    for picture in tree.select(".drawing > svg"):
+        figure = picture.find_parent("figure")
+        named = [
+            tree.find(id=name).get_text()
+            for name in picture["aria-labelledby"].split()
+        ]
+
+        assert figure is not None
+        assert re.match(r"Figure \d+\.\d+ \S", figure.figcaption.get_text().strip())
+        assert "img" == picture["role"]
+        assert 2 == len(list(filter(None, named)))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_id_stands_twice_on_a_page(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    _, built = real_site
+    ids = [node["id"] for node in soup(built, page).select("[id]")]
+
+    assert sorted(set(ids)) == sorted(ids)
+
+
+def test_the_pictures_of_the_chapter(real_site: tuple[Path, Build]) -> None:
+    _, built = real_site
+    counts = {page: len(soup(built, page).select("figure .drawing")) for page in PAGES}
+
+    assert {"propagation": 8, "bytes": 1, "traffic": 3} == {
+        page: count for page, count in counts.items() if count
+    }
+
+
 def test_stated_is_proven(
     real_site: tuple[Path, Build], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -259,6 +259,29 @@ WRONG = {
             )
         ],
     ),
+    "a spec in the caption of a cell's figure": (
+        "```{code-cell} python\n---\nmystnb:\n  figure:\n"
+        "    caption: |\n      This is `P('data')`.\n---\n"
+        "class A:\n    def _repr_html_(self):\n        return '<b>a</b>'\n\n"
+        "    def __repr__(self):\n        return 'a'\nA()\n```\n\n"
+        + expect("a"),
+        [
+            (
+                6,
+                "facts.unbound",
+                "P('data') looks like a spec and is bound to nothing: make it a "
+                "{check}, or mark it as {notation}",
+            )
+        ],
+    ),
+    "a wrong check in the caption of a cell's figure": (
+        "```{code-cell} python\n---\nmystnb:\n  figure:\n"
+        "    caption: |\n      This is {check}`1 <1 + 1>`.\n---\n"
+        "class A:\n    def _repr_html_(self):\n        return '<b>a</b>'\n\n"
+        "    def __repr__(self):\n        return 'a'\nA()\n```\n\n"
+        + expect("a"),
+        [(6, "facts.check", "written: 1, found: 2, asked: 1 + 1")],
+    ),
     "an error in a list": (
         "- It raises `ValueError: no`.\n",
         [

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
     from shardlessons._devices import DevicesError, cpu_devices, cpu_mesh
     from shardlessons._diff import Difference, LeafChange
     from shardlessons._draw import Drawing, draw
+    from shardlessons._draw_bytes import draw_bytes
+    from shardlessons._draw_call import draw_call
+    from shardlessons._draw_collectives import draw_collectives
+    from shardlessons._draw_reshape import draw_reshape
     from shardlessons._groups import Span
     from shardlessons._reading import Bytes, Leaf, Reading, read
     from shardlessons._shapes import Array
     from shardlessons._sources import Frame
-    from shardlessons._tiles import Tile
 
 __version__ = "0.1.0"
 
@@ -63,7 +66,6 @@ _HOMES = {
     "TPU_V5E_ICI": "_cost",
     "TPU_V5P_ICI": "_cost",
     "TPU_V6E_ICI": "_cost",
-    "Tile": "_tiles",
     "Traffic": "_cost",
     "Unread": "_collectives",
     "bytes_per_device": "_arithmetic",
@@ -71,6 +73,10 @@ _HOMES = {
     "cpu_devices": "_devices",
     "cpu_mesh": "_devices",
     "draw": "_draw",
+    "draw_bytes": "_draw_bytes",
+    "draw_call": "_draw_call",
+    "draw_collectives": "_draw_collectives",
+    "draw_reshape": "_draw_reshape",
     "gpu_mesh": "_absent",
     "read": "_reading",
     "shard_shape": "_arithmetic",
@@ -99,7 +105,6 @@ __all__ = [
     "TPU_V5E_ICI",
     "TPU_V5P_ICI",
     "TPU_V6E_ICI",
-    "Tile",
     "Traffic",
     "Unread",
     "bytes_per_device",
@@ -107,6 +112,10 @@ __all__ = [
     "cpu_devices",
     "cpu_mesh",
     "draw",
+    "draw_bytes",
+    "draw_call",
+    "draw_collectives",
+    "draw_reshape",
     "gpu_mesh",
     "read",
     "shard_shape",

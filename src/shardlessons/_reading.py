@@ -228,7 +228,13 @@ class Reading:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return _report.html(self)
+        from shardlessons import _draw_call  # which needs no reading until then
+
+        report = _report.html(self)
+        if _draw_call.why_not(self):
+            return report
+        picture = _draw_call.draw_call(self)._repr_html_()
+        return f"<div>\n{picture}\n{report}\n</div>"
 
 
 def read(

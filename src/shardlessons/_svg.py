@@ -1,13 +1,13 @@
-"""Tiles as an SVG: coloured and labelled by the devices that hold them."""
+"""Pictures: shapes in layers, laid out in blocks, with their text inside."""
 
 from __future__ import annotations
 
 import math
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from html import escape
-
-from shardlessons._tiles import Range, Tile
 
 # Okabe and Ito's colours, which colour-blind readers tell apart, with grey for
 # their black. The two of a pair (0 and 1, 2 and 3, ...) differ most. So thin,
@@ -18,193 +18,226 @@ COLOURS = (
 )  # fmt: skip
 ALPHA = 0.33
 
-# In units of the picture. It is never wider than 332, and so a phone of 340
-# pixels shows it unscaled: its text is as large there as these say.
-_SIDE = 288
-_LABEL = 14
-_INDEX = 12
-_DIGIT = 0.6  # of the font's size: wide enough for any usual font
+# In units of the picture. It is never wider than this, and so a phone shows
+# it unscaled: its text is as large there as these say.
+WIDTH = 332
+LABEL = 14
+MARK = 12
+_GAP = 14
+_MOST = 300  # of a line
+_NARROW = frozenset("fijlrt()[]' .,:;")
 
 Box = tuple[float, float, float, float]  # x, y, width, height
 
 
-def html(
-    shape: tuple[int, ...],
-    tiles: Sequence[Tile],
-    labels: list[list[str]],
-    spoken: str,
-) -> str:
-    """An SVG that needs no ids, style sheet or script of its own.
+class Canvas:
+    """Shapes by layer, so that a style is written once for all its shapes."""
 
-    Strokes and text are in the colour of the text around it, so that it
-    suits the page's theme; a page's own CSS may change any part.
-    """
-    # One dimension lies along a row.
-    rows, columns = (1, *shape)[-2:]
-    downs = [((0, 1), *tile.ranges)[-2] for tile in tiles]
-    acrosses = [tile.ranges[-1] for tile in tiles]
-    left = 6 + _wide(rows - 1, _INDEX) if len(shape) == 2 else 2
-    top = _INDEX + 6
-    # The same step for either shape of a reshape, unless a label needs more.
-    unit = _SIDE / max(8, rows, columns)
-    widths = (max(_wide(word, _LABEL) for word in words) for words in labels)
-    x_unit = _roomy(max(unit, 60 / columns), _SIDE / columns, acrosses, widths)
-    labels = [
-        _fitted(words, (b - a) * x_unit)
-        for words, (a, b) in zip(labels, acrosses, strict=True)
-    ]
-    heights = map(_tall, labels)
-    y_unit = _roomy(max(unit, 36 / rows), 3 * _SIDE / rows, downs, heights)
-    fills, edges, grid, texts = [], [], [], []
-    for tile, (r0, r1), (c0, c1), lines in zip(
-        tiles, downs, acrosses, labels, strict=True
-    ):
-        width, height = (c1 - c0) * x_unit, (r1 - r0) * y_unit
-        box = (left + c0 * x_unit, top + r0 * y_unit, width, height)
-        shown = lines if _tall(lines) <= height else []
-        fills.append(_fill(tile.devices, box))
-        edges.append(_path("M{} {}h{}v{}h{}z", *box, -width))
-        if max(rows, columns) <= 32:
-            grid += _grid(box, (x_unit, y_unit), shown)
-        texts += _label(box, shown)
-    need = _wide(columns - 1, _INDEX) + 4
-    marks = [
-        _text(left + at, _INDEX, index)
-        for index, at in _marks(acrosses, x_unit, need)
-    ]
-    if len(shape) == 2:
-        marks += [
-            _text(left - 5, top + at + 0.35 * _INDEX, index, "end")
-            for index, at in _marks(downs, y_unit, _INDEX)
+    def __init__(self) -> None:
+        self._fills: list[str] = []
+        self._grid: list[str] = []
+        self._edges: dict[float, list[str]] = defaultdict(list)
+        self._arrows: list[str] = []
+        self._marks: list[str] = []
+        self._labels: list[str] = []
+
+    def fill(self, hues: Iterable[int], box: Box) -> None:
+        """A box in one colour, or in slanting stripes of several."""
+        x, y, width, height = map(number, box)
+        # By id, so that a device has one colour in all pictures.
+        hues = list(dict.fromkeys(hue % len(COLOURS) for hue in hues))
+        at = f'x="{x}" y="{y}" width="{width}" height="{height}"'
+        if len(hues) == 1:
+            [hue] = hues
+            self._fills.append(f'<rect {at} fill="{COLOURS[hue]}"/>')
+            return
+        # A dashed line, wide as the box and turned by 45 degrees, is the
+        # stripes; the inner svg clips it. A <pattern> would need an id.
+        stripe, reach = 8, math.ceil((box[2] + box[3]) / math.sqrt(2))
+        stripes = "".join(
+            f'<path stroke="{COLOURS[hue]}" d="M{i * stripe} 0H{reach}"/>'
+            for i, hue in enumerate(hues)
+        )
+        dashes = f"{stripe} {stripe * (len(hues) - 1)}"
+        self._fills.append(
+            f'<svg {at}><g transform="rotate(45)" '
+            f'stroke-width="{2 * reach}" '
+            f'stroke-dasharray="{dashes}">{stripes}</g></svg>'
+        )
+
+    def edge(self, box: Box, stroke: float = 1) -> None:
+        """The outline of a box."""
+        self._edges[round(stroke, 2)].append(_outline(box))
+
+    def faint(self, box: Box) -> None:
+        """The outline of a box that words stand over."""
+        self._grid.append(_outline(box))
+
+    def grid(self, template: str, *numbers: float) -> None:
+        """A faint line."""
+        self._grid.append(path(template, *numbers))
+
+    def arrow(self, points: Sequence[tuple[float, float]]) -> None:
+        """From the first point to the last, bent by one between them."""
+        (x, y), *bend, (to_x, to_y) = points
+        from_x, from_y = bend[0] if bend else (x, y)
+        away = math.atan2(from_y - to_y, from_x - to_x)
+        head = [
+            value
+            for turn in (-0.45, 0.45)
+            for value in (
+                to_x + 7 * math.cos(away + turn),
+                to_y + 7 * math.sin(away + turn),
+            )
         ]
-    # Many thin tiles must not be all outline.
-    thinnest = min(
-        *((b - a) * x_unit for a, b in acrosses),
-        *((b - a) * y_unit for a, b in downs),
+        line = "M{} {}Q{} {} {} {}" if bend else "M{} {}L{} {}"
+        flat = [value for point in points for value in point]
+        self._arrows.append(
+            path(line, *flat)
+            + path("M{} {}L{} {} {} {}", *head[:2], to_x, to_y, *head[2:])
+        )
+
+    def label(self, x: float, y: float, text: object) -> None:
+        """What a shape is, bold and centred on a point."""
+        self._labels.append(_text(x, y + 0.36 * LABEL, text))
+
+    def mark(
+        self, x: float, y: float, text: object, anchor: str = "", turn: int = 0
+    ) -> None:
+        """A text beside a shape, its middle at the height of a point."""
+        more = f' text-anchor="{anchor}"' if anchor else ""
+        if turn:
+            more += path(' transform="rotate({} {} {})"', turn, x, y)
+        self._marks.append(_text(x, y + 0.36 * MARK, text, more))
+
+    def svg(
+        self, width: float, height: float, title: str, lines: Sequence[str]
+    ) -> str:
+        """The picture alone; it needs no style sheet, script or font.
+
+        Strokes and texts are in the colour of the text around it, so that
+        it suits the page's theme.
+        """
+        strokes = "".join(
+            f'<path d="{"".join(edges)}" stroke-width="{number(stroke)}"/>'
+            for stroke, edges in self._edges.items()
+        )
+        layers = (
+            ("", f'fill-opacity="{ALPHA}" stroke-opacity="{ALPHA}"',
+             self._fills),
+            ("path", 'stroke-opacity=".3" stroke-width=".75" '
+             'stroke="currentColor"', self._grid),
+            ("", 'stroke="currentColor"', [strokes] if strokes else []),
+            ("path", 'stroke="currentColor" stroke-width="1.5"',
+             self._arrows),
+            ("", f'fill="currentColor" font-size="{MARK}"', self._marks),
+            ("", f'fill="currentColor" font-size="{LABEL}" '
+             'font-weight="600"', self._labels),
+        )  # fmt: skip
+        body = "".join(
+            f'<path {style} d="{"".join(shapes)}"/>'
+            if kind
+            else f"<g {style}>{''.join(shapes)}</g>"
+            for kind, style, shapes in layers
+            if shapes
+        )
+        # The same picture has the same ids wherever it is drawn.
+        spoken = (escape(title), escape(". ".join(lines)))
+        name = "d" + sha256("".join((*spoken, body)).encode()).hexdigest()[:8]
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" '
+            f'aria-labelledby="{name}t {name}d" '
+            f'viewBox="0 0 {number(width)} {number(height)}" '
+            f'style="display:block;width:{number(width / LABEL)}em;'
+            'max-width:100%;height:auto" fill="none" '
+            'font-family="system-ui,sans-serif" text-anchor="middle">'
+            f'<title id="{name}t">{spoken[0]}</title>'
+            f'<desc id="{name}d">{spoken[1]}</desc>{body}</svg>'
+        )
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a picture: its size, and how to paint it from a corner."""
+
+    width: float
+    height: float
+    paint: Callable[[Canvas, float, float], None]
+
+
+def picture(blocks: Iterable[Block], title: str, lines: Sequence[str]) -> str:
+    """Blocks from left to right, in as many rows as they need."""
+    rows: list[list[Block]] = [[]]
+    for block in blocks:
+        used = sum(one.width + _GAP for one in rows[-1])
+        if rows[-1] and used + block.width > WIDTH:
+            rows.append([])
+        rows[-1].append(block)
+    canvas, right, y = Canvas(), 0.0, 0.0
+    for row in rows:
+        x = 0.0
+        for block in row:
+            block.paint(canvas, x, y)
+            x += block.width + _GAP
+        right = max(right, x - _GAP)
+        y += max(block.height for block in row) + _GAP
+    return canvas.svg(right, y - _GAP, title, lines)
+
+
+def arrow_block(height: float) -> Block:
+    """An arrow to the right, in the middle of a height."""
+
+    def paint(canvas: Canvas, x: float, y: float) -> None:
+        canvas.arrow([(x, y + height / 2), (x + 16, y + height / 2)])
+
+    return Block(18, height, paint)
+
+
+def wide(text: object, size: int) -> float:
+    """How much room a text takes in a wide font, as DejaVu Sans."""
+    usual = 0.7 if size == LABEL else 0.64  # labels are bold
+    return size * sum(
+        1 if one in "mwMW" else 0.42 if one in _NARROW else usual
+        for one in str(text)
     )
-    width = left + columns * x_unit + 8
-    height = top + rows * y_unit + 2
-    return f"""\
-<figure class="sharding" style="margin:1em 0">
-<svg role="img" aria-label="{escape(spoken)}." \
-viewBox="0 0 {_number(width)} {_number(height)}" \
-style="display:block;width:{_number(width / _LABEL)}em;max-width:100%;\
-height:auto" fill="none" stroke="none">
-<g fill-opacity="{ALPHA}" stroke-opacity="{ALPHA}">{"".join(fills)}</g>
-<path d="{"".join(grid)}" stroke="currentColor" stroke-opacity="0.3" \
-stroke-width="0.75"/>
-<path d="{"".join(edges)}" stroke="currentColor" \
-stroke-width="{_number(min(2, thinnest / 6))}"/>
-<g fill="currentColor" font-size="{_INDEX}" text-anchor="middle">\
-{"".join(marks)}</g>
-<g fill="currentColor" font-size="{_LABEL}" font-weight="600" \
-text-anchor="middle">{"".join(texts)}</g>
-</svg>
-</figure>"""
 
 
-def _fill(devices: tuple[int, ...], box: Box) -> str:
-    """A device's colour, or slanting stripes of the colours of several."""
-    x, y, width, height = map(_number, box)
-    # By id, so that a device has one colour in all drawings.
-    hues = list(dict.fromkeys(device % len(COLOURS) for device in devices))
-    at = f'x="{x}" y="{y}" width="{width}" height="{height}"'
-    if len(hues) == 1:
-        [hue] = hues
-        return f'<rect {at} class="device-{hue}" fill="{COLOURS[hue]}"/>'
-    # A dashed line, wide as the tile and turned by 45 degrees, is the
-    # stripes; the inner svg clips it. A <pattern> would need an id, which
-    # two drawings on a page could share.
-    stripe, reach = 8, math.ceil((box[2] + box[3]) / math.sqrt(2))
-    stripes = "".join(
-        f'<path class="device-{hue}" stroke="{COLOURS[hue]}" '
-        f'd="M{i * stripe} 0H{reach}"/>'
-        for i, hue in enumerate(hues)
-    )
-    dashes = f"{stripe} {stripe * (len(hues) - 1)}"
-    return (
-        f'<svg {at}><g transform="rotate(45)" stroke-width="{2 * reach}" '
-        f'stroke-dasharray="{dashes}">{stripes}</g></svg>'
-    )
+def folded(text: str, room: float, size: int) -> list[str]:
+    """Lines no wider than the room, except for a word that is.
+
+    A word wider than the picture is broken.
+    """
+    lines: list[str] = []
+    for part in text.splitlines():
+        for i, word in enumerate(part.split(" ")):
+            longer = f"{lines[-1]} {word}" if i else word
+            if i and wide(longer, size) <= room:
+                lines[-1] = longer
+                continue
+            while wide(word, size) > _MOST:
+                end = max(
+                    end
+                    for end in range(1, len(word))
+                    if wide(word[:end], size) <= _MOST
+                )
+                lines.append(word[:end])
+                word = word[end:]
+            lines.append(word)
+    return lines
 
 
-def _grid(
-    box: Box, units: tuple[float, float], lines: list[str]
-) -> Iterator[str]:
-    """The elements' edges inside a tile, interrupted by its label."""
-    wide = max((_wide(line, _LABEL) for line in lines), default=0)
-    hole = (wide / 2 + 1, _tall(lines) / 2 - 1)
-    for axis, template in enumerate(("M{0} {1}V{2}", "M{1} {0}H{2}")):
-        middles = [box[i] + box[i + 2] / 2 for i in (axis, 1 - axis)]
-        ends = [box[1 - axis], box[1 - axis] + box[3 - axis]]
-        for i in range(1, round(box[axis + 2] / units[axis])):
-            at = box[axis] + i * units[axis]
-            stops = ends
-            if lines and abs(at - middles[0]) < hole[axis]:
-                gap = hole[1 - axis]
-                stops = [
-                    ends[0], middles[1] - gap, middles[1] + gap, ends[1],
-                ]  # fmt: skip
-            for start, stop in zip(stops[::2], stops[1::2], strict=True):
-                yield _path(template, at, start, stop)
+def number(value: float) -> str:
+    return f"{round(value, 1):g}"
 
 
-def _fitted(words: list[str], width: float) -> list[str]:
-    """The words in as few lines as fit the width; none if one does not."""
-    most = int((width - 4) / (_DIGIT * _LABEL))
-    if most < max(map(len, words)):
-        return []
-    return textwrap.wrap(" ".join(words), most, break_on_hyphens=False)
+def path(template: str, *numbers: float) -> str:
+    return template.format(*map(number, numbers))
 
 
-def _label(box: Box, lines: list[str]) -> Iterator[str]:
-    x, y, width, height = box
-    for i, line in enumerate(lines):
-        step = (i - (len(lines) - 1) / 2) * (_LABEL + 1)
-        yield _text(x + width / 2, y + height / 2 + step + 0.36 * _LABEL, line)
+def _outline(box: Box) -> str:
+    return path("M{} {}h{}v{}h{}z", *box, -box[2])
 
 
-def _marks(
-    ranges: list[Range], unit: float, need: float
-) -> list[tuple[int, float]]:
-    """The first index of each tile, and the very last, that have room."""
-    size = max(stop for _, stop in ranges)
-    marks: dict[int, float] = {}
-    for index in [0, size - 1, *sorted({start for start, _ in ranges})]:
-        # Not beyond the array: the picture ends there.
-        at = min((index + 0.5) * unit, size * unit - need / 2 + 1)
-        if all(abs(at - other) >= need for other in marks.values()):
-            marks[index] = at
-    return sorted(marks.items())
-
-
-def _roomy(
-    unit: float, most: float, ranges: list[Range], needs: Iterable[float]
-) -> float:
-    """The unit, or a larger one that gives every label its room."""
-    larger = max(
-        (need + 3) / (b - a)
-        for need, (a, b) in zip(needs, ranges, strict=True)
-    )
-    return max(unit, larger) if larger <= most else unit
-
-
-def _wide(text: object, size: int) -> float:
-    return len(str(text)) * _DIGIT * size
-
-
-def _tall(lines: list[str]) -> float:
-    return len(lines) * (_LABEL + 1)
-
-
-def _text(x: float, y: float, text: object, anchor: str = "") -> str:
-    end = f' text-anchor="{anchor}"' if anchor else ""
-    return f'<text x="{_number(x)}" y="{_number(y)}"{end}>{text}</text>'
-
-
-def _path(template: str, *numbers: float) -> str:
-    return template.format(*map(_number, numbers))
-
-
-def _number(value: float) -> str:
-    return f"{round(value, 2):g}"
+def _text(x: float, y: float, text: object, more: str = "") -> str:
+    at = f'x="{number(x)}" y="{number(y)}"{more}'
+    return f"<text {at}>{escape(str(text), quote=False)}</text>"

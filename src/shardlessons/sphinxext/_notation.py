@@ -72,6 +72,9 @@ def _is_bound(node: nodes.Node) -> bool:
             node, (fact, nodes.comment, addnodes.desc_signature)
         ):
             return True
+        # A cell makes its figure, and an author the caption.
+        if isinstance(node, (nodes.caption, nodes.legend)):
+            return False
         if isinstance(node, nodes.Element):
             if _CLASS in node.get("classes", ()) or node.get("nb_element"):
                 return True
