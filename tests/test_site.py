@@ -23,6 +23,7 @@ CHAPTER = [
     "bytes",
     "traffic",
     "several-hosts",
+    "other-chips",
     "axis-types",
     "check-yourself",
 ]
