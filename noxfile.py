@@ -117,7 +117,7 @@ def build(session: nox.Session, codes: list[int]) -> Path:
         session.error(f"{output} holds files: name a new or an empty folder")
 
     # JAX finds compilers of another release, and complains.
-    sync(session, "site" if args.jax else "docs")
+    sync(session, "pages" if args.jax else "docs")
     env = dict(ENV)
     if args.jax:
         # Laid over the environment, which stays as locked, with the compilers

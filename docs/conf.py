@@ -41,7 +41,7 @@ numfig_format = {"figure": "Figure %s", "table": "Table %s"}
 
 nb_execution_mode = "inline"  # cells run while the page is read, and can be asked
 nb_execution_allow_errors = True  # one that raises must be stated to; we judge
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 nb_eval_name_regex = r"(?s).*"  # any expression may be asked
 nb_output_stderr = "remove"  # reported as an error, with its line
 nb_render_plugin = "shardlessons"

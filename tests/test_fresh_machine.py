@@ -203,6 +203,7 @@ def test_another_jax_is_named_fact_by_fact_and_accepted(
     published: Path, tmp_path: Path
 ) -> None:
     tree = checkout(tmp_path / "tree")
+    record_chips(tree)
     before = texts(tree)
     docs, other = commands()[0], "--jax 0.8.3"
     failed = run(f"{docs} -- {other}", tree)
@@ -229,6 +230,13 @@ def test_another_jax_is_named_fact_by_fact_and_accepted(
     }
     assert rewritten(before, after) <= failing
     assert_clean(run(f"{docs} -- {other}", tree))
+
+
+def record_chips(tree: Path) -> None:
+    """Have no build ask the compilers of chips, which change as jax does."""
+    page = tree / "docs/other-chips.md"
+    text = page.read_text("utf-8")
+    page.write_text(text.replace("[linux-x86_64]", "[windows-arm64]"), "utf-8")
 
 
 def ledger(site: Path) -> list[dict[str, Any]]:
