@@ -30,6 +30,13 @@ needs_info_of_compiled = pytest.mark.skipif(
     not hasattr(jax.stages.Compiled, "out_info"),
     reason="Compiled.out_info came in jax 0.7",
 )
+needs_abstract_mesh = pytest.mark.skipif(
+    not hasattr(jax.sharding, "get_abstract_mesh"),
+    reason="whether a mesh is in force can be asked from jax 0.5 on",
+)
+needs_pickled_devices = pytest.mark.skipif(
+    before("0.10"), reason="devices can be copied from jax 0.10 on"
+)
 needs_frames = pytest.mark.skipif(
     before("0.9"), reason="frames that can be told came in jax 0.9"
 )

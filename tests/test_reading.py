@@ -14,9 +14,17 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
-from releases import before, needs_info_of_compiled, shard_map
+from releases import (
+    before,
+    needs_abstract_mesh,
+    needs_axis_types,
+    needs_info_of_compiled,
+    needs_pickled_devices,
+    shard_map,
+)
 
 from shardlessons import Bytes, Leaf, Reading, SpecError, cpu_mesh, read
+from shardlessons._jax import using_mesh
 
 MESH = cpu_mesh({"data": 4, "model": 2})
 ONE = SingleDeviceSharding(jax.devices("cpu")[0])
@@ -443,7 +451,8 @@ OTHER = cpu_mesh({"model": 4, "data": 2})
 
 
 def on_other(s: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
-    return s.update(sharding=NamedSharding(OTHER, s.sharding.spec))
+    sharding = NamedSharding(OTHER, s.sharding.spec)
+    return jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=sharding)
 
 
 def test_a_reading_on_another_mesh_is_that_of_the_call_there() -> None:
@@ -460,6 +469,7 @@ def test_a_reading_on_another_mesh_is_that_of_the_call_there() -> None:
     assert not reading.diff(there.on(MESH))
 
 
+@needs_axis_types
 def test_axes_of_another_mesh_may_be_explicit() -> None:
     explicit = cpu_mesh({"data": 2, "model": 4}, explicit=True)
     there = read(lambda a: a * 2, X).on(explicit)
@@ -489,6 +499,15 @@ def test_every_kind_of_argument_is_asked_again() -> None:
     assert reading == there.on(MESH)
 
 
+def test_keyword_arguments_have_their_own_names() -> None:
+    w, b = jnp.ones((2, 3)), {"z": jnp.ones(5), "a": jnp.ones(7)}
+    reading = read(lambda w, b: (w * 1, b), b=b, w=w)
+
+    assert [("b['a']", (7,)), ("b['z']", (5,)), ("w", (2, 3))] == [
+        (leaf.path, leaf.shape) for leaf in reading.inputs
+    ]
+
+
 def test_a_key_is_asked_again() -> None:
     key = jax.random.key(0)
     reading = read(lambda k, a: a * jax.random.normal(k, (16,)), key, X)
@@ -506,11 +525,12 @@ def test_no_array_is_held() -> None:
     )
 
 
+@needs_abstract_mesh
 def test_specs_without_a_mesh_follow_the_mesh_in_force() -> None:
     def f(a: jax.Array) -> jax.Array:
         return jax.lax.with_sharding_constraint(a * 2, P("model"))
 
-    with jax.set_mesh(MESH):
+    with using_mesh(MESH):
         reading = read(f, X)
 
     assert P("model") == reading.out_specs
@@ -563,6 +583,7 @@ def test_on_takes_a_mesh(mesh: Any) -> None:
     ) == str(error.value)
 
 
+@needs_info_of_compiled
 def test_a_stage_cannot_be_asked_again() -> None:
     traced = jax.jit(matmul).trace(X, W)
     for stage in (traced, traced.lower(), traced.lower().compile()):
@@ -576,6 +597,7 @@ def test_a_stage_cannot_be_asked_again() -> None:
         ) == str(error.value)
 
 
+@needs_pickled_devices
 def test_copies_can_be_asked_and_what_was_pickled_cannot() -> None:
     reading = read(matmul, X, W)
     empty = read(lambda: None)

@@ -20,7 +20,7 @@ from jax.sharding import (
     Sharding,
     SingleDeviceSharding,
 )
-from jax.stages import Compiled, Lowered
+from jax.stages import Compiled, Lowered, Traced
 
 COUNT_OPTION = "jax_num_cpu_devices"
 COUNT_FLAG = "--xla_force_host_platform_device_count"
@@ -28,6 +28,10 @@ COUNT_FLAG = "--xla_force_host_platform_device_count"
 # The XLA of jax 0.8 lists stack frames in another order than it numbers them,
 # which nothing but its number tells.
 FRAMES_ARE_NUMBERED = jax.__version_info__ >= (0, 9)
+
+# An older jax names keyword arguments in the order of the signature, and
+# takes them sorted.
+_NAMES_ARE_SORTED = jax.__version_info__ >= (0, 6)
 
 _NAMED = (NamedSharding, SingleDeviceSharding)
 # From jax 0.5.3 on. Every axis of an older mesh is what Auto is since.
@@ -74,12 +78,28 @@ def using_mesh(mesh: Mesh) -> AbstractContextManager[Any]:
     return mesh
 
 
-def mesh_in_force() -> Mesh | None:
-    """The mesh that a spec alone means; None where there is none."""
-    if not hasattr(jax.sharding, "get_mesh"):  # from jax 0.8 on
-        return None
-    mesh = jax.sharding.get_mesh()
-    return None if mesh.empty else mesh
+def has_mesh_in_force() -> bool:
+    """Whether a spec may stand where a sharding is expected.
+
+    Before jax 0.5 there is no way to ask, and this is false.
+    """
+    if not hasattr(jax.sharding, "get_abstract_mesh"):
+        return False
+    return not jax.sharding.get_abstract_mesh().empty
+
+
+def moved(
+    struct: jax.ShapeDtypeStruct, sharding: Sharding
+) -> jax.ShapeDtypeStruct:
+    """The same shape and dtype, under another sharding."""
+    if hasattr(struct, "update"):  # from jax 0.6 on
+        return struct.update(sharding=sharding)
+    return jax.ShapeDtypeStruct(
+        struct.shape,
+        struct.dtype,
+        sharding=sharding,
+        weak_type=struct.weak_type,
+    )
 
 
 def wanted_count() -> tuple[str, int] | None:
@@ -126,6 +146,17 @@ def set_count(count: int) -> None:
     else:
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = f"{flags} {COUNT_FLAG}={count}".strip()
+
+
+def argument_names(traced: Traced) -> tuple[str, ...]:
+    """What each input is called, as ``params['w']``."""
+    names = tuple(traced.jaxpr.jaxpr.debug_info.arg_names)
+    if _NAMES_ARE_SORTED:
+        return names
+    _, keyword = traced.in_tree.children()
+    known = len(names) - keyword.num_leaves
+    rest = sorted(names[known:], key=lambda name: re.split(r"[.[]", name)[0])
+    return (*names[:known], *rest)
 
 
 def result_infos(lowered: Lowered | None, compiled: Compiled) -> Any:

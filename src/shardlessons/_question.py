@@ -12,18 +12,18 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from shardlessons._arithmetic import SpecError, spec_text
-from shardlessons._jax import mesh_in_force, using_mesh
+from shardlessons._jax import has_mesh_in_force, moved, using_mesh
 from shardlessons._mesh import listed
 
 
 @dataclass(frozen=True)
 class Question:
-    """A function, its arguments without their values, the mesh in force."""
+    """A function, its arguments without values, whether a mesh was in force."""
 
     f: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    mesh: Mesh | None
+    under_mesh: bool
 
     @classmethod
     def of(
@@ -33,7 +33,7 @@ class Question:
         kwargs: dict[str, Any],
     ) -> Question:
         args, kwargs = jax.tree.map(_abstract, (args, kwargs))
-        return cls(f, args, kwargs, mesh_in_force())
+        return cls(f, args, kwargs, has_mesh_in_force())
 
     def ask(self, read: Callable[..., Any], mesh: Mesh) -> Any:
         """The answer of `read`, its arguments on another mesh.
@@ -49,7 +49,7 @@ class Question:
             _moved(path, leaf, mesh) for path, leaf in leaves
         )
         # What is without a mesh in the function means the mesh in force.
-        with nullcontext() if self.mesh is None else using_mesh(mesh):
+        with using_mesh(mesh) if self.under_mesh else nullcontext():
             return read(self.f, *args, **kwargs)
 
     def __deepcopy__(self, memo: Any) -> Question:
@@ -96,10 +96,11 @@ def _moved(path: tuple[Any, ...], leaf: Any, mesh: Mesh) -> Any:
                 f"mesh has no axis {axis!r}; its axes are "
                 f"{listed(mesh.shape)}"
             )
-    return leaf.update(
-        sharding=NamedSharding(
+    return moved(
+        leaf,
+        NamedSharding(
             mesh, sharding.spec, memory_kind=sharding.memory_kind
-        )
+        ),
     )
 
 

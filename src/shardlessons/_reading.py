@@ -19,7 +19,7 @@ from jax.stages import Compiled, Lowered, Traced, Wrapped
 from shardlessons import _report
 from shardlessons._arithmetic import nbytes
 from shardlessons._collectives import Collective, Unread, read_collectives
-from shardlessons._jax import input_sharding, result_infos
+from shardlessons._jax import argument_names, input_sharding, result_infos
 from shardlessons._question import Question
 from shardlessons._slices import slices_of
 
@@ -308,7 +308,7 @@ def require_reading(reading: Any, caller: str) -> None:
 def _read(stage: Traced | Lowered | Compiled) -> Reading:
     name = names = None
     if isinstance(stage, Traced):
-        name, names = stage.fun_name, stage.jaxpr.jaxpr.debug_info.arg_names
+        name, names = stage.fun_name, argument_names(stage)
         stage = stage.lower()
     lowered = stage if isinstance(stage, Lowered) else None
     compiled = stage if lowered is None else lowered.compile()
