@@ -162,6 +162,27 @@ def accept(session: nox.Session) -> None:
     session.run("python", "-m", "shardlessons.sphinxext.accept", facts, env=ENV)
 
 
+def survey(session: nox.Session, *releases: str) -> None:
+    """Ask releases of jax what the pages state, each in its own environment."""
+    from uv import find_uv_bin
+
+    sync(session, "docs")
+    module = ["python", "-m", "shardlessons.sphinxext.survey"]
+    session.run(*module, "--uv", find_uv_bin(), *releases, *session.posargs, env=ENV)
+
+
+@nox.session(default=False)
+def versions(session: nox.Session) -> None:
+    """Write what each fact was, by release; or print what VERSION changes."""
+    survey(session)
+
+
+@nox.session(default=False)
+def newest(session: nox.Session) -> None:
+    """Print each fact that the newest jax changes, and fail if there is one."""
+    survey(session, "newest")
+
+
 @nox.session(default=False)
 def live(session: nox.Session) -> None:
     """Serve the site to this machine alone, and rebuild it on change."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from docutils import nodes
 from sphinx.util import logging
 
 from shardlessons.sphinxext import _kernel
-from shardlessons.sphinxext._ledger import Fact, Mark, ledger_of
+from shardlessons.sphinxext._ledger import Fact, Finding, Mark, ledger_of
 
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
@@ -34,6 +35,8 @@ class Page:
         self._taken: set[tuple[int, int]] = set()
         # Examples that have run here, as statement and wanted text.
         self.ran: set[tuple[str, str]] = set()
+        self._asked: Counter[tuple[str, str]] = Counter()
+        self.report: bool = env.config.shardlessons_report
         self.name = env.docname
         self.file = Path(env.doc2path(env.docname))
         self.lines = self.file.read_text("utf-8").splitlines()
@@ -48,9 +51,9 @@ class Page:
                 "this page has no kernel to ask: begin it with the front matter "
                 "file_format: mystnb and kernelspec: {name: python3}"
             )
-        listed = ", ".join([*map(repr, arguments), "globals()"])
-        if function == "versions":
-            listed = ""
+        listed = ", ".join(map(repr, arguments))
+        if function in ("check", "example"):
+            listed += ", globals()"
         outputs = renderer.renderer.nb_client.eval_variable(
             f"__import__({_kernel.__name__!r}, fromlist=['_'])"
             f".{function}({listed})"
@@ -111,6 +114,7 @@ class Page:
         file: Path | None = None,
     ) -> Fact:
         """Put a fact into the ledger."""
+        self._asked[form, expression] += 1
         fact = Fact(
             page=self.name,
             path=self.path(file),
@@ -122,6 +126,8 @@ class Page:
             found=answer.found,
             holds=answer.holds,
             raised=answer.raised and not answer.holds,
+            unanswered=answer.unanswered,
+            occurrence=self._asked[form, expression],
         )
         ledger_of(self._env).add_fact(fact)
         return fact
@@ -134,6 +140,10 @@ class Page:
         self, kind: str, line: int, message: str, file: Path | None = None
     ) -> None:
         """Report an error at its line; the page is read again next time."""
+        if self.report:
+            finding = Finding(self.name, self.path(file), line, kind, message)
+            ledger_of(self._env).add_finding(finding)
+            return
         logger.warning(
             "%s",
             message,
