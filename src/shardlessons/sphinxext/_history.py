@@ -172,7 +172,7 @@ def load(path: Path) -> History:
         releases={
             release: tuple(without) for release, without in content["releases"].items()
         },
-        held={page: entry["held"] for page, entry in content["pages"].items()},
+        held={p: entry["held"] for p, entry in content["pages"].items() if entry["held"]},
         changed={
             page: {
                 key: tuple(
@@ -182,6 +182,7 @@ def load(path: Path) -> History:
                 for key, stretches in entry["changed"].items()
             }
             for page, entry in content["pages"].items()
+            if entry["changed"]
         },
     )
 

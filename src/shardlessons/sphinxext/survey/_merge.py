@@ -17,9 +17,14 @@ from shardlessons.sphinxext._history import (
 )
 
 _NOT_ASKED = Value("unanswered", "its page could not be read so far")
-# Where a release is installed is no part of what it says.
-_PLACE = re.compile(r" \((?:unknown location|/\S+)\)")
-_SITE = re.compile(r"/\S+?/site-packages/")
+# Where a release is installed is no part of what it says, nor is the way
+# through it to an error.
+_NOISE = (
+    (re.compile(r" \((?:unknown location|/\S+)\)"), ""),
+    (re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+"), ""),
+    (re.compile(r"(?<!\w)(?:/[^/\s:\"']+)+/(?=[\w.-]+\.py\b)"), ""),
+    (re.compile(r"\x1b\[[0-9;]*m"), ""),
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,10 @@ def _values(asked: Asked) -> dict[tuple[str, str], Value]:
         )
         if place in values:
             raise ValueError(f"two facts of {place[0]} have the key {place[1]!r}")
-        found = _SITE.sub("", _PLACE.sub("", fact["found"]))
+        found = fact["found"]
+        for pattern, instead in _NOISE:
+            found = pattern.sub(instead, found)
+        found = found.strip()
         values[place] = value_of(
             fact["written"], found, fact["holds"], fact["raised"], fact["unanswered"]
         )

@@ -62,13 +62,15 @@ def ask(inputs: Inputs, release: str, say: Callable[[str], None]) -> Asked:
     settings = inputs.settings
     home = settings.build / release
     home.mkdir(parents=True, exist_ok=True)
-    environment, out = home / "env", home / "out"
+    environment, out, without = home / "env", home / "out", home / "without.txt"
     log = home / "log.txt"
     log.unlink(missing_ok=True)
 
     def installed() -> None:
         args = (inputs.uv, settings, release, inputs.pins, inputs.pythons)
         install(*args, environment, log)
+        lacking = _answer(environment, "-m", "shardlessons.sphinxext._older")
+        without.write_text(lacking, "utf-8")
 
     def built() -> None:
         shutil.rmtree(out, ignore_errors=True)
@@ -92,7 +94,8 @@ def ask(inputs: Inputs, release: str, say: Callable[[str], None]) -> Asked:
     answered = _version(environment) if release == NEWEST else release
     if ledger["asked"] not in ([], [f"jax {answered} on cpu"]):
         raise Failed(f"the pages were answered by {ledger['asked']}, not jax {answered}")
-    return Asked(answered, _without(environment), ledger["facts"])
+    names = tuple(without.read_text("utf-8").split())
+    return Asked(answered, names, ledger["facts"])
 
 
 @dataclass
@@ -128,7 +131,3 @@ def _answer(environment: Path, *python: str) -> str:
 def _version(environment: Path) -> str:
     code = "import importlib.metadata as m; print(m.version('jax'))"
     return _answer(environment, "-c", code)
-
-
-def _without(environment: Path) -> tuple[str, ...]:
-    return tuple(_answer(environment, "-m", "shardlessons.sphinxext._older").split())
