@@ -162,25 +162,20 @@ def accept(session: nox.Session) -> None:
     session.run("python", "-m", "shardlessons.sphinxext.accept", facts, env=ENV)
 
 
-def survey(session: nox.Session, *releases: str) -> None:
-    """Ask releases of jax what the pages state, each in its own environment."""
-    from uv import find_uv_bin
-
-    sync(session, "docs")
-    module = ["python", "-m", "shardlessons.sphinxext.survey"]
-    session.run(*module, "--uv", find_uv_bin(), *releases, *session.posargs, env=ENV)
-
-
 @nox.session(default=False)
 def versions(session: nox.Session) -> None:
     """Write what each fact was, by release; or print what VERSION changes."""
-    survey(session)
+    from uv import find_uv_bin
+
+    sync(session, "docs")
+    survey = ["python", "-m", "shardlessons.sphinxext.survey"]
+    session.run(*survey, "--uv", find_uv_bin(), *session.posargs, env=ENV)
 
 
-@nox.session(default=False)
+@nox.session(default=False, venv_backend="none")
 def newest(session: nox.Session) -> None:
     """Print each fact that the newest jax changes, and fail if there is one."""
-    survey(session, "newest")
+    session.notify("versions", posargs=["newest"])
 
 
 @nox.session(default=False)

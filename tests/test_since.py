@@ -194,8 +194,8 @@ def test_each_disagreement_is_named(site: tuple[Path, Build], tmp_path: Path) ->
         f"index.md:9: jax 4.0 answers a, and since.json has z in column 3.0 to 4.0: "
         f"{again}; asked: chr(97)",
         f"index.md:22: since.json does not have this fact: {again}; asked: chr(99)",
-        f"index.md: since.json has a fact that is not here: {again}; it is check gone",
-        f"since.json: there is no page nowhere: {again}",
+        f"index.md:1: since.json has a fact that is not here: {again}; it is check gone",
+        f"since.json:1: there is no page nowhere: {again}",
     } == {
         re.sub(r"^\S*/", "", line).replace("WARNING: ", "").replace(" [facts.since]", "")
         for line in built.stderr.splitlines()

@@ -98,7 +98,7 @@ def _hold_to_file(app: Sphinx, env: BuildEnvironment) -> None:
             _hold_page(env, page, history)
     for page in history.pages:
         if page not in env.found_docs:
-            _warn(Path(env.srcdir, FILE), None, f"there is no page {page}: {_AGAIN}")
+            _warn(Path(env.srcdir, FILE), 1, f"there is no page {page}: {_AGAIN}")
 
 
 def _hold_page(env: BuildEnvironment, page: str, history: History) -> None:
@@ -116,7 +116,7 @@ def _hold_page(env: BuildEnvironment, page: str, history: History) -> None:
             _warn(root / fact.path, fact.line, said)
     for key in sorted(history.keys(page) - {_key(fact) for fact in facts}):
         file = Path(env.doc2path(page))
-        _warn(file, None, f"{FILE} has a fact that is not here: {_AGAIN}; it is {key}")
+        _warn(file, 1, f"{FILE} has a fact that is not here: {_AGAIN}; it is {key}")
 
 
 def _disagreement(fact: Fact, release: str, history: History) -> str | None:
@@ -141,8 +141,8 @@ def _brief(fact: Fact) -> str:
     return fact.expression.split("\n")[0]
 
 
-def _warn(file: Path, line: int | None, message: str) -> None:
-    place = str(file) if line is None else f"{file}:{line}"
+def _warn(file: Path, line: int, message: str) -> None:
+    place = f"{file}:{line}"
     logger.warning("%s", message, location=place, type="facts", subtype="since")
 
 

@@ -55,12 +55,16 @@ class Cell:
 
     @property
     def label(self) -> str:
-        unanswered = self.stretch.value.status == "unanswered"
-        return "not answered" if unanswered else _LABELS[self.kind]
+        return "not answered" if self.is_unanswered else _LABELS[self.kind]
+
+    @property
+    def is_unanswered(self) -> bool:
+        return self.stretch.value.status == "unanswered"
 
     @property
     def is_short(self) -> bool:
-        return "\n" not in self.text and len(self.text) <= 6 + 9 * self.span
+        fits = "\n" not in self.text and len(self.text) <= 6 + 9 * self.span
+        return fits and not self.is_unanswered
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,24 +65,34 @@ def run(
         ).returncode
     if code:
         last = log.read_text("utf-8").rstrip().splitlines()[-3:]
-        raise Failed(f"{' '.join(command[:3])} ... exits with {code}: see {log}\n  "
-                     + "\n  ".join(last))
+        said_last = "\n  ".join(last)
+        short = " ".join(command[:3])
+        raise Failed(f"{short} ... exits with {code}: see {log}\n  {said_last}")
 
 
 def pythons(uv: Uv, settings: Settings) -> dict[str, str]:
-    """The Pythons on this machine that the project runs on, newest first."""
+    """The Pythons on this machine that the project runs on, newest first.
+
+    They are looked for on PATH, where pyenv keeps them, and where this one is.
+    """
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    folders = [*sorted(pyenv.glob("*/bin")), Path(sys.base_prefix, "bin")]
+    env = variables()
+    env["PATH"] = os.pathsep.join([*map(str, folders), env["PATH"]])
     listing = [uv.program, "python", "list", "--only-installed"]
     answer = subprocess.run(
         [*listing, "--output-format", "json"],
         cwd=settings.root,
-        env=variables(),
+        env=env,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
+    # The first of each version stays: the later ones may be pyenv's shims,
+    # which run only where pyenv says so.
     found = {
         entry["version"]: entry["path"]
-        for entry in json.loads(answer)
+        for entry in reversed(json.loads(answer))
         if entry["implementation"] == "cpython"
         and entry["variant"] == "default"
         and entry["version"] in settings.pythons
@@ -128,7 +139,7 @@ def install(
         jax += ["--index", uv.index]
     requirements = log.with_name("requirements.txt")
     requirements.write_text(pins, "utf-8")
-    failure = Failed(f"no Python that the project runs on was found: {settings.pythons}")
+    failures = []
     for python in candidates.values():
         shutil.rmtree(folder, ignore_errors=True)
         into = ["--python", str(folder)]
@@ -140,8 +151,10 @@ def install(
             run(uv.pip("install", *itself), log, settings.root)
             run(["python", "-c", "import jax"], log, settings.root, folder)
         except Failed as error:
-            failure = error
+            failures.append(error)
         else:
             return
     shutil.rmtree(folder, ignore_errors=True)
-    raise failure
+    if not failures:
+        raise Failed(f"no Python was found that the project runs on: {settings.pythons}")
+    raise failures[0]
