@@ -288,7 +288,7 @@ def test_report_mode_records_what_does_not_hold_and_warns_of_nothing(
         ("b", "2", False),
     ] == [(f["expression"], f["found"], f["unanswered"]) for f in built.ledger["facts"]]
     assert [
-        (9, "raised", f"the cell raises {why}; state it in an {{expect}}, or mend the cell"),
+        (10, "raised", f"the cell raises {why}; state it in an {{expect}}, or mend the cell"),
         (24, "check", "written: 4, found: 3, asked: 3"),
     ] == [
         (f["line"], f["kind"], f["message"])
