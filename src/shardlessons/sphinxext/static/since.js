@@ -23,7 +23,7 @@
     return element;
   };
   const select = (text, options, change) => {
-    const choice = make("select");
+    const choice = make("select", { className: "since-choice" });
     for (const [value, shown] of options) {
       choice.append(make("option", { value }, shown));
     }
@@ -171,7 +171,7 @@
     // At the head too, where it is read first.
     const link = make("a", { href: "#since-choice" }, "Choose another.");
     foot.id = "since-choice";
-    document.querySelector("h1")?.after(
+    document.querySelector("section > h1")?.after(
       make("p", { className: "since-head" }, `${status.textContent} `, link),
     );
   }
