@@ -190,3 +190,9 @@ def test_a_stretch_is_named_by_its_ends(tmp_path: Path) -> None:
 
     assert '"1 to 2": "0"' in file.read_text("utf-8")
     assert history == _history.load(file)
+
+
+def test_a_digest_does_not_hang_on_how_lines_are_broken() -> None:
+    assert found("a b\nc").digest == found("a\nb  c").digest
+    assert found("a b").digest != found("ab").digest
+    assert found("a").digest != Value("raised", "a").digest

@@ -43,7 +43,8 @@ class Value:
 
     @property
     def digest(self) -> str:
-        whole = f"{self.status}\n{self.text}"
+        # White space is folded, as it is where a text is compared.
+        whole = f"{self.status} {' '.join(self.text.split())}"
         return hashlib.sha256(whole.encode()).hexdigest()[:8]
 
 
@@ -113,7 +114,7 @@ def value_of(
 ) -> Value:
     """A fact's value, from its entry in a ledger."""
     if holds:
-        return Value("found", "\n".join(written.split("\n")).strip())
+        return Value("found", written.strip())
     status = "unanswered" if unanswered else "raised" if raised else "found"
     return Value(status, found)
 
@@ -136,13 +137,6 @@ def kinds_of(stretches: tuple[Stretch, ...]) -> list[str]:
     """The kinds of all changes from one stretch to the next."""
     found = {kind_of(old.value, new.value) for old, new in pairwise(stretches)}
     return [kind for kind in KINDS if kind in found]
-
-
-def is_spelling(old: Value, new: Value) -> bool:
-    """Whether two values differ in how a spec prints, and in nothing else."""
-    return old.status == new.status and _rules.same_text(
-        _one_spelling(old.text), _one_spelling(new.text)
-    )
 
 
 def _error(value: Value) -> str | None:

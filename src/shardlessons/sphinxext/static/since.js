@@ -59,6 +59,8 @@
 
   const status = make("p", { className: "since-status" });
   status.setAttribute("role", "status");
+  // At the head of the page too, where it is read first.
+  const head = make("p", { className: "since-head" });
 
   const show = (release) => {
     for (const old of document.querySelectorAll(".since-yours")) old.remove();
@@ -76,6 +78,9 @@
     }
     const number = count === 1 ? "1 fact differs" : `${count} facts differ`;
     status.textContent = chosen && !tables ? `On jax ${release}, ${number} on this page.` : "";
+    const another = make("a", { href: "#since-choice" }, "Choose another.");
+    head.replaceChildren(status.textContent, " ", another);
+    head.hidden = !status.textContent;
     if (tables) markColumn(chosen ? release : "");
   };
 
@@ -164,15 +169,11 @@
     tables.before(make("p", {}, picker("What differs on my jax, on every page:")));
     filters();
   }
+  if (foot) {
+    foot.id = "since-choice";
+    document.querySelector("section > h1")?.after(head);
+  }
   const release = recall() ?? "";
   for (const choice of pickers) choice.value = releases.includes(release) ? release : "";
   show(release);
-  if (releases.includes(release) && status.textContent && foot) {
-    // At the head too, where it is read first.
-    const link = make("a", { href: "#since-choice" }, "Choose another.");
-    foot.id = "since-choice";
-    document.querySelector("section > h1")?.after(
-      make("p", { className: "since-head" }, `${status.textContent} `, link),
-    );
-  }
 })();
