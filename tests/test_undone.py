@@ -53,6 +53,14 @@ def test_the_reason_is_the_first_error_and_not_one_that_follows_from_it() -> Non
     assert why == undone.reason("f()")
 
 
+def test_a_cell_that_raises_by_itself_is_its_own_answer() -> None:
+    undone = new()
+    why = run(undone, "a = [][0]\nb = a\n")
+
+    assert None is why
+    assert {"a", "b"} == set(undone.names)
+
+
 def test_a_name_bound_anew_is_answered_again() -> None:
     undone = new()
     run(undone, "a = [][0]\n")

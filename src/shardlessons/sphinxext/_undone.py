@@ -64,7 +64,8 @@ class Undone:
         for statement in statements:
             uses, binds = _names(statement)
             undone = next((self.names[n] for n in uses if n in self.names), None)
-            reasons.append(undone)
+            if ended is None:
+                reasons.append(undone)
             if said and (line is None or line <= (statement.end_lineno or 0)):
                 ended = ended or undone or said
             for name in binds:
