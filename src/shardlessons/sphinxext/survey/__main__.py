@@ -15,12 +15,15 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from textwrap import shorten
 
 from shardlessons.sphinxext._history import History, kinds_of, save
 from shardlessons.sphinxext.survey._environments import Failed, Uv, locked, pythons
 from shardlessons.sphinxext.survey._merge import Asked, merge
 from shardlessons.sphinxext.survey._settings import NEWEST, SettingsError, settings
 from shardlessons.sphinxext.survey._steps import Inputs, ask, sources
+
+_WIDTH = 160  # of a value in the list of differences
 
 Ask = Callable[[str, Callable[[str], None]], Asked]
 
@@ -60,13 +63,16 @@ def differences(asked: Asked) -> list[str]:
     lines = []
     for fact in asked.facts:
         if not fact["holds"]:
-            written, found = (
-                " / ".join(fact[key].splitlines()) for key in ("written", "found")
-            )
+            written, found = (_line(fact[key]) for key in ("written", "found"))
             why = "not answered: " if fact["unanswered"] else ""
             place = f"{fact['path']}:{fact['line']}"
             lines.append(f"{place}: {written} -> {why}{found}")
     return lines
+
+
+def _line(text: str) -> str:
+    """A text on one line, and not all of a long one."""
+    return shorten(" / ".join(text.splitlines()), _WIDTH, placeholder=" ...")
 
 
 def _summary(history: History) -> str:
