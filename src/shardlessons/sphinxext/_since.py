@@ -157,6 +157,7 @@ def _mark(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     release = release_of(app.env, docname, history)
     table = ledger_of(app.env).table
     data: dict[str, Any] = {}
+    texts: dict[str, int] = {}
     for node in list(doctree.findall(nodes.Element)):
         for anchor in node.get(SHOWS, ()):
             if anchor not in changed or release is None:
@@ -164,29 +165,41 @@ def _mark(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             fact, stretches = changed[anchor]
             here = history.at(stretches, release)
             node["ids"] = [*node["ids"], anchor]
-            data[anchor] = [
-                _told(stretch, here, history) for stretch in stretches
-            ]
+            data[anchor] = [_told(s, here, history, texts) for s in stretches]
             target = "" if table is None else (
                 app.builder.get_relative_uri(docname, table)
                 + f"#{row_id(docname, anchor)}"
             )
             _put(node, _link(target, others(stretches, here)))
     place = next(doctree.findall(nodes.section), doctree)
-    place += page_data(history, release, data)
+    place += _data(history, release, list(texts), data)
 
 
-def _told(stretch: Stretch, here: Stretch, history: History) -> list[Any]:
-    """A stretch, as the page's script reads it."""
+def _told(
+    stretch: Stretch, here: Stretch, history: History, texts: dict[str, int]
+) -> list[Any]:
+    """A stretch, as the page's script reads it: how many releases it has, and
+    where it differs from the page how, and the place of its text among the
+    texts, since many facts may have one.
+    """
+    if stretch == here:
+        return [history.span(stretch)]
     text = stretch.value.text
     short = text if len(text) <= _LONG else text[:_LONG].rstrip() + " …"
-    kind = "" if stretch == here else _history.kind_of(stretch.value, here.value)
-    return [history.span(stretch), kind, short if kind else ""]
+    kind = _history.kind_of(stretch.value, here.value)
+    return [history.span(stretch), kind, texts.setdefault(short, len(texts))]
 
 
-def page_data(history: History, release: str | None, facts: dict[str, Any]) -> nodes.raw:
+def _data(
+    history: History, release: str | None, texts: list[str], facts: dict[str, Any]
+) -> nodes.raw:
     """What the page's script needs to know, in the page itself."""
-    content = {"releases": list(history.releases), "built": release, "facts": facts}
+    content = {
+        "releases": list(history.releases),
+        "built": release,
+        "texts": texts,
+        "facts": facts,
+    }
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c")  # nothing in it ends the element
     html = f'<script type="application/json" id="since-data">{text}</script>'

@@ -18,7 +18,6 @@ from shardlessons.sphinxext._since import (
     changed_on,
     history_of,
     others,
-    page_data,
     row_id,
 )
 

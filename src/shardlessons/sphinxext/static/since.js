@@ -6,7 +6,7 @@
   const KEY = "shardlessons-jax";
   const source = document.getElementById("since-data");
   if (!source) return;
-  const { releases, built, facts } = JSON.parse(source.textContent);
+  const { releases, texts, facts } = JSON.parse(source.textContent);
   const tables = document.querySelector(".since-tables");
 
   // A browser may refuse to store; the choice then lasts for the page.
@@ -34,11 +34,11 @@
   // The value of a fact on a release: how it differs from the page, and its text.
   const valueOn = (release, stretches) => {
     let left = releases.indexOf(release);
-    for (const [span, kind, text] of stretches) {
-      if (left < span) return { kind, text };
+    for (const [span, kind = "", place] of stretches) {
+      if (left < span) return { kind, text: texts[place] };
       left -= span;
     }
-    return { kind: "", text: "" };
+    return { kind: "" };
   };
 
   const say = (anchor, release, { kind, text }) => {
