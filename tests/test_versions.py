@@ -289,7 +289,7 @@ def test_report_mode_records_what_does_not_hold_and_warns_of_nothing(
     ] == [(f["expression"], f["found"], f["unanswered"]) for f in built.ledger["facts"]]
     assert [
         (10, "raised", f"the cell raises {why}; state it in an {{expect}}, or mend the cell"),
-        (24, "check", "written: 4, found: 3, asked: 3"),
+        (23, "check", "written: 4, found: 3, asked: 3"),
     ] == [
         (f["line"], f["kind"], f["message"])
         for f in built.ledger["findings"]
