@@ -167,6 +167,22 @@ def accept(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def versions(session: nox.Session) -> None:
+    """Write what each fact was, by release; or print what VERSION changes."""
+    from uv import find_uv_bin
+
+    sync(session, "pages")
+    survey = ["python", "-m", "shardlessons.sphinxext.survey"]
+    session.run(*survey, "--uv", find_uv_bin(), *session.posargs, env=ENV)
+
+
+@nox.session(default=False, venv_backend="none")
+def newest(session: nox.Session) -> None:
+    """Print each fact that the newest jax changes, and fail if there is one."""
+    session.notify("versions", posargs=["newest"])
+
+
+@nox.session(default=False)
 def live(session: nox.Session) -> None:
     """Serve the site to this machine alone, and rebuild it on change."""
     sync(session, "live")

@@ -28,11 +28,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from shardlessons.sphinxext._notation import setup_notation
     from shardlessons.sphinxext._platforms import setup_platforms
     from shardlessons.sphinxext._prelude import setup_prelude
+    from shardlessons.sphinxext._report import setup_report
+    from shardlessons.sphinxext._since import setup_since
+    from shardlessons.sphinxext._since_table import setup_since_table
     from shardlessons.sphinxext._terms import setup_terms
 
     app.setup_extension("myst_nb")
     app.setup_extension("sphinx_design")
     setup_platforms(app)
+    setup_report(app)
     setup_ledger(app)
     setup_cells(app)
     setup_check(app)
@@ -41,6 +45,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_prelude(app)
     setup_foot(app)
     setup_terms(app)
+    setup_since(app)
+    setup_since_table(app)
     return {
         "version": "0.1.0",
         "parallel_read_safe": True,

@@ -205,12 +205,23 @@ class ExpectDirective(SphinxDirective):
 def _compare(page: Page, cell: Cell, written: str, line: int) -> None:
     edits = [] if page.recorded else _rules.differences(written, cell.text)
     answer = NOT_ASKED if page.recorded else Answer(cell.text, not edits)
-    page.record("expect", line, cell.source, written, answer)
+    if page.report:
+        answer = _answered(page, cell) or answer
+    stated = page.record("expect", line, cell.source, written, answer)
+    cell.container["facts"] = (stated.anchor,)
     if _rules.proves_nothing(written):
         page.fail("expect", line, "the {expect} holds for any output: write it out")
     other_class = _other_class(cell, written)
     for edit in edits:
         page.fail("expect", line + edit.offset, edit.said + other_class)
+
+
+def _answered(page: Page, cell: Cell) -> Answer | None:
+    """The error above because of which the cell has no answer, if there is one."""
+    above = page.ask("cell")
+    if cell.may_raise and (above.unanswered or not cell.error):
+        page.ask("no_error", above.found or "the cell above raises nothing")
+    return above if above.unanswered else None
 
 
 def _other_class(cell: Cell, written: str) -> str:

@@ -42,7 +42,9 @@ class CheckRole(SphinxRole):
         except NoKernel as error:
             page.fail("check", line, f"cannot check `{written}`: {error}")
             return [_node(written, expression)], []
-        page.record("check", line, expression, written, answer, column=column)
+        stated = page.record(
+            "check", line, expression, written, answer, column=column
+        )
         if answer.raised:
             page.fail(
                 "raised",
@@ -55,11 +57,11 @@ class CheckRole(SphinxRole):
                 line,
                 f"written: {written}, found: {answer.found}, asked: {expression}",
             )
-        return [_node(written, expression)], []
+        return [_node(written, expression, stated.anchor)], []
 
 
-def _node(written: str, expression: str) -> fact:
-    node = fact(written, "", asked=expression, classes=["fact"])
+def _node(written: str, expression: str, *anchors: str) -> fact:
+    node = fact(written, "", asked=expression, classes=["fact"], facts=anchors)
     plain = written.replace(",", "").replace(".", "").isdigit() or " " in written
     is_code = not plain or "(" in written or "[" in written
     node += nodes.literal(written, written) if is_code else nodes.Text(written)

@@ -42,14 +42,25 @@ class QuestionDirective(DropdownDirective):
                 self.lineno,
                 f"the answer has no ```{LANGUAGE} example that proves it",
             )
+        shown: list[list[str]] = []
         for block in blocks:
             start = page.locate_block(block, self.lineno + 1)
             try:
-                _run(page, "question", "\n".join(block), start)
+                shown.append(_run(page, "question", "\n".join(block), start))
             except NoKernel as error:
                 page.fail("question", start, f"cannot run the examples: {error}")
+                shown.append([])
         self.options.setdefault("class-container", []).append("question")
-        return super().run_with_defaults()
+        answer = super().run_with_defaults()
+        examples = [
+            block
+            for node in answer
+            for block in node.findall(nodes.literal_block)
+            if block.get("language") == LANGUAGE
+        ]
+        for block, anchors in zip(examples, shown, strict=True):
+            block["facts"] = anchors
+        return answer
 
 
 def _fenced(lines: list[str]) -> Iterator[list[str]]:
@@ -68,8 +79,13 @@ def _fenced(lines: list[str]) -> Iterator[list[str]]:
 
 def _run(
     page: Page, form: str, text: str, start: int, file: Path | None = None
-) -> None:
-    """Run the examples of a text that begins at a line of the file."""
+) -> list[str]:
+    """Run the examples of a text that begins at a line of the file.
+
+    Returns:
+        The anchors of the facts that they state.
+    """
+    anchors = []
     for example in _PARSER.get_examples(text):
         page.ran.add((example.source, example.want))
         source = example.source.rstrip()
@@ -86,8 +102,9 @@ def _run(
             below += len(whole.splitlines()) - len(stated.splitlines())
         if not stated:
             below = first
-        if stated or answer.found:
-            page.record(form, below, source, stated, answer, file=file)
+        if stated or answer.found and not page.report:
+            fact = page.record(form, below, source, stated, answer, file=file)
+            anchors.append(fact.anchor)
         if answer.raised and example.exc_msg is None:
             page.fail("raised", first, f"`{source}` raises {answer.found}", file)
         elif answer.holds is False:
@@ -99,6 +116,7 @@ def _run(
                     f"{edit.said}, asked: {asked}",
                     file,
                 )
+    return anchors
 
 
 def has_run(page: Page, text: str) -> bool:
@@ -117,7 +135,7 @@ def run_docstrings(page: Page, document: nodes.document) -> None:
         if separator:
             text, file = block.astext(), Path(path)
             start = page.locate_block(text.splitlines(), _line_of(name), file)
-            _run(page, "docstring", text, start, file)
+            block["facts"] = _run(page, "docstring", text, start, file)
 
 
 def _line_of(name: str) -> int:

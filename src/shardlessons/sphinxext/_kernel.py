@@ -6,6 +6,7 @@ The other modules of this package send source here and read the
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import dataclasses
 import io
@@ -14,18 +15,23 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-from shardlessons.sphinxext import _rules
+from shardlessons.sphinxext import _rules, _undone
 
 MIME = "application/vnd.shardlessons.answer+json"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the kernel found, and whether what is written holds for it."""
+    """What the kernel found, and whether what is written holds for it.
+
+    Where an error above is the reason that there is no answer, ``found`` is
+    that error.
+    """
 
     found: str | None
     holds: bool | None
     raised: bool = False
+    unanswered: bool = False
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return {MIME: dataclasses.asdict(self)}
@@ -40,12 +46,15 @@ def check(written: str, expression: str, namespace: dict[str, Any]) -> Answer:
     Besides the page's own names, ``raised`` is the last error that a cell
     raised.
     """
+    undone = _undone.active()
+    if undone and (reason := undone.reason(expression)):
+        return _unanswered(reason)
     # A copy: a question must not leave anything behind.
     scope = {**namespace, "raised": getattr(sys, "last_value", None)}
     quiet = io.StringIO()  # jax may print where an error occurs
     try:
         with contextlib.redirect_stdout(quiet):
-            value = eval(compile(expression.strip(), "<check>", "eval"), scope)
+            value = eval(_compiled(expression.strip(), "<check>", "eval"), scope)
             return Answer(
                 _rules.spell(value, written), _rules.holds(written, value)
             )
@@ -64,6 +73,9 @@ def example(
         error_message: ``Class: message`` where ``want`` is a traceback.
         namespace: the page's names; the example may add to them.
     """
+    undone = _undone.active()
+    if undone and (reason := undone.ran(source, None)):
+        return _unanswered(reason)
     printed = io.StringIO()
 
     def show(value: Any) -> None:
@@ -73,8 +85,10 @@ def example(
     old_hook, sys.displayhook = sys.displayhook, show
     try:
         with contextlib.redirect_stdout(printed):
-            exec(compile(source, "<example>", "single"), namespace)
+            exec(_compiled(source, "<example>", "single"), namespace)
     except Exception as error:
+        if undone:
+            undone.ran(source, error)
         qualified = "".join(
             traceback.format_exception_only(type(error), error)
         ).strip()
@@ -87,6 +101,33 @@ def example(
         sys.displayhook = old_hook
     found = printed.getvalue().rstrip()
     return Answer(found, _rules.same_text(want, found))
+
+
+def _compiled(source: str, name: str, mode: str) -> Any:
+    """The code, as this jax is asked it."""
+    undone = _undone.active()
+    if undone is None:
+        return compile(source, name, mode)
+    return compile(undone.visit(ast.parse(source, mode=mode)), name, mode)
+
+
+def _unanswered(reason: str) -> Answer:
+    return Answer(reason, False, raised=True, unanswered=True)
+
+
+def cell() -> Answer:
+    """Whether the last cell is answered, and why it is not."""
+    undone = _undone.active()
+    if undone and undone.cell:
+        return _unanswered(undone.cell)
+    return Answer("", True)
+
+
+def no_error(reason: str) -> Answer:
+    """The last cell was to raise and did not: no ``raised`` until one does."""
+    if undone := _undone.active():
+        undone.names["raised"] = reason
+    return Answer("", True)
 
 
 def versions() -> Answer:

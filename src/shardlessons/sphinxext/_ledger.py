@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ class Fact:
     ``raised`` says that asking raised what is not stated: ``found`` is an
     error then, and no value. ``recorded`` says that this platform could not
     ask: then there is no ``found``, and whether it ``holds`` is not known.
+    ``unanswered`` says that ``found`` is the error of a cell above, without
+    which there is no answer. ``occurrence`` counts the facts of a page with
+    one form and expression, from 1.
     """
 
     page: str
@@ -38,7 +42,26 @@ class Fact:
     found: str | None
     holds: bool | None
     raised: bool
-    recorded: bool
+    recorded: bool = False
+    unanswered: bool = False
+    occurrence: int = 1
+
+    @property
+    def anchor(self) -> str:
+        """The fact's name in links to its page, whatever its line."""
+        asked = f"{self.form}\n{self.expression}\n{self.occurrence}"
+        return f"fact-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """What would be a warning, in report mode."""
+
+    page: str
+    path: str
+    line: int
+    kind: str
+    message: str
 
 
 @dataclass(frozen=True, order=True)
@@ -55,14 +78,25 @@ class Ledger(Domain):
 
     name = "facts"
     label = "facts"
-    initial_data = {"facts": {}, "marks": {}, "failed": {}, "asked": {}, "recorded": {}}
-    data_version = 2
+    initial_data = {
+        "facts": {},
+        "marks": {},
+        "failed": {},
+        "asked": {},
+        "recorded": {},
+        "findings": {},
+        "tables": {},
+    }
+    data_version = 3
 
     def add_fact(self, fact: Fact) -> None:
         self.data["facts"].setdefault(fact.page, []).append(fact)
 
     def add_mark(self, mark: Mark) -> None:
         self.data["marks"].setdefault(mark.page, []).append(mark)
+
+    def add_finding(self, finding: Finding) -> None:
+        self.data["findings"].setdefault(finding.page, []).append(finding)
 
     def add_failure(self, page: str) -> None:
         """Note an error of any kind, so that the page is read again."""
@@ -76,12 +110,24 @@ class Ledger(Domain):
         """Note that a page's facts are as recorded on these platforms."""
         self.data["recorded"][page] = platforms
 
+    def set_table(self, page: str) -> None:
+        """Note that a page has the table of facts by release."""
+        self.data["tables"][page] = True
+
+    @property
+    def table(self) -> str | None:
+        """The page that has it, if one does."""
+        return next(iter(sorted(self.data["tables"])), None)
+
     def facts(self, page: str | None = None) -> list[Fact]:
         """All facts, or those of one page, in the order of the text."""
         return _all(self.data["facts"], page)
 
     def marks(self, page: str | None = None) -> list[Mark]:
         return _all(self.data["marks"], page)
+
+    def findings(self) -> list[Finding]:
+        return _all(self.data["findings"], None)
 
     def asked(self, page: str) -> tuple[str, str] | None:
         return self.data["asked"].get(page)
@@ -136,6 +182,7 @@ def write(path: Path, ledger: Ledger) -> dict[str, int]:
         "asked": answered,
         "counts": counts,
         "facts": _rows(facts),
+        "findings": _rows(sorted(ledger.findings())),
         "notation": _rows(marks),
     }
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")

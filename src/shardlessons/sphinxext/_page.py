@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from docutils import nodes
 from sphinx.util import logging
 
 from shardlessons.sphinxext import _kernel
-from shardlessons.sphinxext._ledger import Fact, Mark, ledger_of
+from shardlessons.sphinxext._ledger import Fact, Finding, Mark, ledger_of
 from shardlessons.sphinxext._platforms import is_recorded, platforms_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Page:
         self._taken: set[tuple[int, int]] = set()
         # Examples that have run here, as statement and wanted text.
         self.ran: set[tuple[str, str]] = set()
+        self._asked: Counter[tuple[str, str]] = Counter()
+        self.report: bool = env.config.shardlessons_report
         self.name = env.docname
         self.file = Path(env.doc2path(env.docname))
         text = self.file.read_text("utf-8")
@@ -54,9 +57,9 @@ class Page:
             )
         if self.recorded:
             return _kernel.NOT_ASKED
-        listed = ", ".join([*map(repr, arguments), "globals()"])
-        if function == "versions":
-            listed = ""
+        listed = ", ".join(map(repr, arguments))
+        if function in ("check", "example"):
+            listed += ", globals()"
         outputs = renderer.renderer.nb_client.eval_variable(
             f"__import__({_kernel.__name__!r}, fromlist=['_'])"
             f".{function}({listed})"
@@ -117,6 +120,7 @@ class Page:
         file: Path | None = None,
     ) -> Fact:
         """Put a fact into the ledger."""
+        self._asked[form, expression] += 1
         fact = Fact(
             page=self.name,
             path=self.path(file),
@@ -129,6 +133,8 @@ class Page:
             holds=answer.holds,
             raised=answer.raised and not answer.holds,
             recorded=answer is _kernel.NOT_ASKED,
+            unanswered=answer.unanswered,
+            occurrence=self._asked[form, expression],
         )
         ledger_of(self._env).add_fact(fact)
         return fact
@@ -141,6 +147,10 @@ class Page:
         self, kind: str, line: int, message: str, file: Path | None = None
     ) -> None:
         """Report an error at its line; the page is read again next time."""
+        if self.report:
+            finding = Finding(self.name, self.path(file), line, kind, message)
+            ledger_of(self._env).add_finding(finding)
+            return
         logger.warning(
             "%s",
             message,
