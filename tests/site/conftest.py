@@ -1,0 +1,65 @@
+"""The built site in a browser: ``nox -s site`` runs what is here."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Reader
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from server import serve
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--site", type=Path, required=True, help="the built site")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that takes ``page`` for each page that has a source."""
+    if "page" in metafunc.fixturenames:
+        site = metafunc.config.getoption("--site")
+        sources = sorted((site / "_sources").glob("*.md*"))
+        pages = [source.name.partition(".")[0] for source in sources]
+        assert "index" in pages, f"{site} holds no built site"
+        metafunc.parametrize("page", pages)
+
+
+@pytest.fixture(scope="session")
+def site(request: pytest.FixtureRequest) -> Path:
+    """The folder of the built site."""
+    return request.config.getoption("--site").resolve()
+
+
+@pytest.fixture(scope="session")
+def base(site: Path) -> Iterator[str]:
+    """The address of the site's root."""
+    with serve(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium, without the requests that it makes on its own."""
+    path = shutil.which("chromium")
+    assert path is not None, "python tests/site/prepare.py installs chromium"
+    quiet = ["--no-sandbox", "--disable-background-networking", "--disable-sync"]
+    quiet += ["--disable-component-update", "--no-first-run"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=quiet)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def reader(chromium: Browser, base: str) -> Iterator[Reader]:
+    """Make a reader: a browser of its own, with nothing in its cache."""
+    readers = []
+
+    def make(**options: object) -> BrowserContext:
+        readers.append(chromium.new_context(base_url=base, **options))
+        return readers[-1]
+
+    yield make
+    for each in readers:
+        each.close()
