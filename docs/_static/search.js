@@ -1,6 +1,6 @@
 /* Search as you type: Sphinx's own search and its index are fetched when a
    reader first opens the dialog. The search page has them already. */
-(() => {
+addEventListener("DOMContentLoaded", () => {
   const dialog = document.getElementById("pst-search-dialog");
   if (!dialog || document.getElementById("search-results")) return;
 
@@ -46,4 +46,4 @@
       if (query) Search.performSearch(query);
     }, 200);
   });
-})();
+});

@@ -1,6 +1,6 @@
 /* What a term means and what a value was asked: shown on hover, on focus of a
    term's link, and on a tap. Without scripts, hovering shows the title. */
-(() => {
+addEventListener("DOMContentLoaded", () => {
   if (!("popover" in HTMLElement.prototype)) return;
 
   for (const element of document.querySelectorAll("a[title]:has(> .std-term), .fact[title]")) {
@@ -85,4 +85,4 @@
     const asked = document.documentElement.classList.toggle("asked");
     button.setAttribute("aria-pressed", asked);
   });
-})();
+});

@@ -15,14 +15,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--site", type=Path, required=True, help="the built site")
 
 
+def names(site: Path) -> list[str]:
+    """The pages that have a source, but the one for an address without a page."""
+    sources = sorted((site / "_sources").glob("*.md*"))
+    found = [source.name.partition(".")[0] for source in sources]
+    if "index" not in found:
+        raise pytest.UsageError(f"--site {site}: no built site is there")
+    return [name for name in found if name != "404"]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes ``page`` for each page that has a source."""
+    """Run a test that takes ``page`` for each page."""
     if "page" in metafunc.fixturenames:
-        site = metafunc.config.getoption("--site")
-        sources = sorted((site / "_sources").glob("*.md*"))
-        pages = [source.name.partition(".")[0] for source in sources]
-        assert "index" in pages, f"{site} holds no built site"
-        metafunc.parametrize("page", pages)
+        metafunc.parametrize("page", names(metafunc.config.getoption("--site")))
+
+
+@pytest.fixture(scope="session")
+def pages(site: Path) -> list[str]:
+    """The names of all pages."""
+    return names(site)
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ def _explain(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if inner is not None and "std-term" in inner["classes"]:
             anchor = link.get("refid") or link["refuri"].partition("#")[2]
             link["reftitle"] = _definitions(app.env)[anchor]
-            if isinstance(link.parent, dropdown_title):
+            if isinstance(link.parent.parent, dropdown_title):
                 # A click on a question opens it: no link can be inside.
                 inner["classes"].remove("std-term")
                 link.replace_self(link.children)

@@ -1,0 +1,54 @@
+"""What Lighthouse says of a page, on a slow phone with a slow connection."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+AT_LEAST = {"performance": 99, "accessibility": 100, "best-practices": 100, "seo": 100}
+FIRST_PAINT = 1300  # ms
+SCRIPT = Path(__file__).with_name("lighthouse.mjs")
+
+
+def reports(urls: list[str]) -> list[dict[str, Any]]:
+    """Ask Lighthouse of each page: its scores, its first paint, what fell short."""
+    # Only what it needs: a proxy would be asked for this machine's own pages.
+    env = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
+    done = subprocess.run(
+        ["node", SCRIPT, shutil.which("chromium") or "chromium", *urls],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=env,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="session")
+def first(base: str, pages: list[str]) -> dict[str, dict[str, Any]]:
+    """The report of each page, from one run of the browser."""
+    found = reports([f"{base}{page}.html" for page in pages])
+    return dict(zip(pages, found, strict=True))
+
+
+def test_lighthouse_is_content(
+    page: str, base: str, first: dict[str, dict[str, Any]]
+) -> None:
+    report = first[page]
+    if report["scores"]["performance"] < AT_LEAST["performance"]:
+        # The time that scripts take is measured, and other programs lengthen it.
+        (report,) = reports([f"{base}{page}.html"])
+
+    print(f"\n{page}: {report['scores']}, first paint {report['paint']:.0f} ms")
+    short = json.dumps(report["short"], indent=1)
+    assert AT_LEAST | {"performance": report["scores"]["performance"]} == report[
+        "scores"
+    ], short
+    assert report["scores"]["performance"] >= AT_LEAST["performance"], short
+    assert report["paint"] <= FIRST_PAINT
