@@ -74,7 +74,7 @@ html_sidebars = {"**": ["sidebar-start.html", "sbt-sidebar-nav.html"]}
 html_theme_options = {
     "home_page_in_toc": True,
     "show_navbar_depth": 2,
-    "show_toc_level": 2,
+    "show_toc_level": 4,  # all: a list that unfolds while one reads moves
     "use_fullscreen_button": False,
     "navbar_persistent": [],  # the sidebar has the search button
     "article_header_end": ["header-buttons.html"],
