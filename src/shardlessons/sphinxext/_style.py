@@ -20,7 +20,7 @@ logging.getLogger("fontTools").setLevel(logging.WARNING)
 _WORD = re.compile(r"[\w-]+")
 _READ = re.compile(r"var\(\s*(--[\w-]+)")
 _FONT = re.compile(r"url\((?P<path>[^)]*?(?P<style>fa-\w+)-\d+\.woff2)\)")
-_ICON = re.compile("[\ue000-\uf8ff]")
+_ICON = re.compile('(?<=--fa:").(?=")|[\ue000-\uf8ff]')
 _NESTS = {"media", "supports", "layer", "container"}
 
 
@@ -146,7 +146,8 @@ def embed_icons(sheet: str, names: Names, folder: Path) -> str:
     """Return a style sheet that holds the glyphs it names, and asks for no font.
 
     Args:
-        sheet: the style sheet; its private characters are the icons.
+        sheet: the style sheet; what ``--fa`` is set to and its private
+            characters are the icons.
         names: a font is used if the class of its icons is, ``fa-solid`` say.
         folder: where the paths in the style sheet start.
     """
