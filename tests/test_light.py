@@ -69,7 +69,10 @@ def test_a_property_stays_if_something_reads_it() -> None:
     ("sheet", "message"),
     [
         ('@import "other.css";', 'name the style sheet itself: @import "other.css";'),
-        ("p{a:1}\np", "line 2 of a style: EOF reached before {} block for a qualified rule."),
+        (
+            "p{a:1}\np",
+            "line 2 of a style: EOF reached before {} block for a qualified rule.",
+        ),
     ],
 )
 def test_a_sheet_that_cannot_be_cut_is_refused(sheet: str, message: str) -> None:
@@ -155,6 +158,17 @@ def test_a_page_loads_one_style_and_one_script(tmp_path: Path) -> None:
     assert ["searchtools.js", "language_data.js", "searchindex.js"] == [
         Path(tag.split('"')[1]).name for tag in search[2:]
     ]
+
+
+def test_code_keeps_the_marks_that_have_a_colour(tmp_path: Path) -> None:
+    code = "\n```python\ndef f(x):\n    return 1\n```\n\nIn `text`.\n"
+    html = site(tmp_path, DESCRIBED + code).html()
+
+    assert (
+        '<pre><span></span><span class="k">def</span> <span class="nf">f</span>(x):\n'
+        '    <span class="k">return</span> <span class="mi">1</span>\n</pre>'
+    ) in html
+    assert '<span class="pre">text</span>' in html
 
 
 def test_a_changed_page_is_written_again(tmp_path: Path) -> None:

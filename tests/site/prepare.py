@@ -17,7 +17,7 @@ def main() -> None:
     if missing:
         install = f"apt-get install --yes --no-install-recommends {' '.join(missing)}"
         if os.geteuid() or not shutil.which("apt-get"):
-            sys.exit(f"tests/site: {', '.join(missing)} missing. As root, run: {install}")
+            sys.exit(f"tests/site needs {', '.join(missing)}. As root, run: {install}")
         subprocess.run(["apt-get", "update", "--quiet"], check=True)
         subprocess.run(install.split(), check=True)
     npm = ["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"]

@@ -28,12 +28,11 @@ DIFFERENT = f"""(before) => ({STYLES})().flatMap(([name, style], number) =>
   style
     .map((property, index) => [name, before[number][1][index], property])
     .filter(([, cut, whole]) => cut !== whole))"""
-WHOLE = """(sheets) => Promise.all(sheets.map((sheet) => new Promise((resolve, reject) => {
+WHOLE = """(sheets) => Promise.all(sheets.map((sheet) => new Promise((resolve) => {
   const link = document.createElement("link");
   link.rel = "stylesheet";
   link.href = "_static/" + sheet;
   link.onload = resolve;
-  link.onerror = reject;
   document.head.append(link);
 }))).then(async () => {
   document.querySelector("link[href*='page.css']").remove();

@@ -76,7 +76,8 @@ def _map(app: Sphinx, error: Exception | None) -> None:
     )
     (app.outdir / "sitemap.xml").write_text(
         '<?xml version="1.0" encoding="utf-8"?>\n'
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n',
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        f"{urls}</urlset>\n",
         "utf-8",
     )
     (app.outdir / "robots.txt").write_text(

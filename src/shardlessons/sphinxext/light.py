@@ -43,7 +43,9 @@ class _Assets:
         self.sheets: dict[str, None] = {}
         self.scripts: dict[str, None] = {}
 
-    def collect(self, _app: Sphinx, _page: str, _: str, context: dict, *__: Any) -> None:
+    def collect(
+        self, app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any
+    ) -> None:
         for files, found in (
             (context["css_files"], self.sheets),
             (context["script_files"], self.scripts),
@@ -98,8 +100,13 @@ def _styled(sheet: str) -> set[str]:
 
 def _slim(html: str, styled: set[str]) -> str:
     """A page without the marks of code that have no style, and unindented."""
-    html = _TOKEN.sub(lambda m: m[0] if m[1] in styled else m[2], html)
-    return _INDENT.sub(lambda m: m[1] or "\n", html)
+
+    def slim(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return "\n"
+        return _TOKEN.sub(lambda m: m[0] if m[1] in styled else m[2], found[1])
+
+    return _INDENT.sub(slim, html)
 
 
 def _rebase(sheet: str, folder: str) -> str:
