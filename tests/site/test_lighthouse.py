@@ -37,18 +37,21 @@ def first(base: str, pages: list[str]) -> dict[str, dict[str, Any]]:
     return dict(zip(pages, found, strict=True))
 
 
+def reached(report: dict[str, Any]) -> bool:
+    scores = report["scores"]
+    return report["paint"] <= FIRST_PAINT and all(
+        scores[name] >= least for name, least in AT_LEAST.items()
+    )
+
+
 def test_lighthouse_is_content(
     page: str, base: str, first: dict[str, dict[str, Any]]
 ) -> None:
     report = first[page]
-    if report["scores"]["performance"] < AT_LEAST["performance"]:
-        # The time that scripts take is measured, and other programs lengthen it.
-        (report,) = reports([f"{base}{page}.html"])
+    # The work of the browser is measured, and other programs lengthen it.
+    for _ in range(2):
+        if not reached(report):
+            (report,) = reports([f"{base}{page}.html"])
 
     print(f"\n{page}: {report['scores']}, first paint {report['paint']:.0f} ms")
-    short = json.dumps(report["short"], indent=1)
-    assert AT_LEAST | {"performance": report["scores"]["performance"]} == report[
-        "scores"
-    ], short
-    assert report["scores"]["performance"] >= AT_LEAST["performance"], short
-    assert report["paint"] <= FIRST_PAINT
+    assert reached(report), json.dumps(report, indent=1)
