@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,15 +26,26 @@ def names(site: Path) -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes ``page`` for each page."""
+    """Run a test that takes ``page`` for each page, or ``lesson`` for some."""
+    folder = metafunc.config.getoption("--site")
+    pages = names(folder)
     if "page" in metafunc.fixturenames:
-        metafunc.parametrize("page", names(metafunc.config.getoption("--site")))
+        metafunc.parametrize("page", pages)
+    if "lesson" in metafunc.fixturenames:
+        metafunc.parametrize("lesson", chapter(folder))
+
+
+def chapter(site: Path) -> list[str]:
+    """The index, and the pages that it numbers."""
+    index = (site / "index.html").read_text("utf-8")
+    numbered = re.findall(r'<a [^>]*href="([\w-]+)\.html">\d+\. ', index)
+    return ["index", *dict.fromkeys(numbered)]
 
 
 @pytest.fixture(scope="session")
-def pages(site: Path) -> list[str]:
-    """The names of all pages."""
-    return names(site)
+def lessons(site: Path) -> list[str]:
+    """The names of the chapter's pages."""
+    return chapter(site)
 
 
 @pytest.fixture(scope="session")

@@ -31,10 +31,10 @@ def reports(urls: list[str]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def first(base: str, pages: list[str]) -> dict[str, dict[str, Any]]:
+def first(base: str, lessons: list[str]) -> dict[str, dict[str, Any]]:
     """The report of each page, from one run of the browser."""
-    found = reports([f"{base}{page}.html" for page in pages])
-    return dict(zip(pages, found, strict=True))
+    found = reports([f"{base}{page}.html" for page in lessons])
+    return dict(zip(lessons, found, strict=True))
 
 
 def reached(report: dict[str, Any]) -> bool:
@@ -45,13 +45,13 @@ def reached(report: dict[str, Any]) -> bool:
 
 
 def test_lighthouse_is_content(
-    page: str, base: str, first: dict[str, dict[str, Any]]
+    lesson: str, base: str, first: dict[str, dict[str, Any]]
 ) -> None:
-    report = first[page]
+    report = first[lesson]
     # The work of the browser is measured, and other programs lengthen it.
     for _ in range(2):
         if not reached(report):
-            (report,) = reports([f"{base}{page}.html"])
+            (report,) = reports([f"{base}{lesson}.html"])
 
-    print(f"\n{page}: {report['scores']}, first paint {report['paint']:.0f} ms")
+    print(f"\n{lesson}: {report['scores']}, first paint {report['paint']:.0f} ms")
     assert reached(report), json.dumps(report, indent=1)
