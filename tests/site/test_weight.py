@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from browser import DESKTOP, PHONE, Reader, visit
 
-FIRST_VISIT, NEXT_PAGE = 90 * 1024, 20 * 1024  # bytes, compressed
+FIRST_VISIT, NEXT_PAGE = 90_000, 20_000  # bytes, compressed
 REQUESTS, BLOCKING = 12, 3
 SHIFT = 0.02
 
