@@ -16,6 +16,7 @@ if sys.version_info < (3, 11):  # before the imports that need it
 
 import argparse
 import os
+import platform
 import runpy
 import shutil
 import subprocess
@@ -26,6 +27,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 BUILD = ROOT / "build"
+# Those of chips, which pages ask where they are published.
+HAS_COMPILERS = (sys.platform, platform.machine()) == ("linux", "x86_64")
 BOOTSTRAP = ROOT / ".nox" / "bootstrap"
 
 
@@ -124,7 +127,8 @@ def build(session: nox.Session, codes: list[int]) -> Path:
         # of its release. After a patch release of jax alone, the newest
         # jaxlib is older than its jax.
         overlay = f"{session.virtualenv.location}-jax-{args.jax}"
-        jax = [f"jax[cuda13-local,tpu]=={args.jax}", f"jaxlib<={args.jax}"]
+        extras = "[cuda13-local,tpu]" if HAS_COMPILERS else ""
+        jax = [f"jax{extras}=={args.jax}", f"jaxlib<={args.jax}"]
         uv_pip = ["uv", "pip", "install", "--quiet", "--target", overlay]
         session.run_install(*uv_pip, *jax)
         env["PYTHONPATH"] = overlay

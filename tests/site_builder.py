@@ -80,6 +80,10 @@ def copy_tree(folder: Path) -> None:
         )
 
 
+# 2026-01-01, in the form of SOURCE_DATE_EPOCH.
+DATE = "1767225600"
+
+
 def build_copy(folder: Path) -> Build:
     """Build what :func:`copy_tree` copied, documenting the copy's package."""
     return build(
@@ -87,6 +91,7 @@ def build_copy(folder: Path) -> Build:
         folder / "out",
         *("-E", "-n", "-j", "auto"),
         PYTHONPATH=str(folder / "src"),
+        SOURCE_DATE_EPOCH=DATE,
     )
 
 

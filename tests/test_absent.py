@@ -48,8 +48,8 @@ MESHES: dict[str, Callable[[], Mesh]] = {
     "H100": functools.cache(lambda: gpu_mesh("H100", SHAPE)),
 }
 # What a reader with neither chip has: no platform chosen, none forbidden.
-VARIABLES = {"JAX_PLATFORMS", "XLA_FLAGS", *_absent._LIBTPU}
-PLAIN = {k: v for k, v in os.environ.items() if k not in VARIABLES}
+OURS = ("JAX_", "XLA_", *_absent._LIBTPU)
+PLAIN = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
 PROGRAM = """
 import jax
 from jax.sharding import NamedSharding, PartitionSpec as P

@@ -40,6 +40,12 @@ ZeroDivisionError: division by zero
 :tags: [raises-exception]
 a
 ```
+
+````{notation} markdown
+```{code-cell} python
+never_defined
+```
+````
 """
 )
 CONFTEST = """\

@@ -90,7 +90,7 @@ def without_prompts(pre: Tag) -> str:
 
 
 def raises(pre: Tag) -> str | None:
-    found = re.search(r"^Traceback .*\n(\w+): ", pre.get_text(), re.MULTILINE)
+    found = re.search(r"^Traceback .*\n(?:\w+\.)*(\w+): ", pre.get_text(), re.MULTILINE)
     return found[1] if found else None
 
 

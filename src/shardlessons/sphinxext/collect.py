@@ -44,7 +44,10 @@ def collector(
 
 
 def _cells(document: Document) -> Iterable[Region]:
+    shown = list(DirectiveLexer("notation", arguments=".*")(document))
     for region in DirectiveLexer("code-cell", arguments=".*")(document):
+        if any(one.start < region.start < one.end for one in shown):
+            continue  # how a cell is written, and no cell
         region.parsed = region.lexemes["source"]
         region.evaluator = _run_cell
         yield region
