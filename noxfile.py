@@ -164,6 +164,16 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def site(session: nox.Session) -> None:
+    """Read the site in a browser, as built or from a folder that is the argument."""
+    built = Path(*session.posargs) if session.posargs else build(session, codes=[0])
+    sync(session, "site")
+    session.run("python", "tests/site/prepare.py")
+    tests = ["tests/site", "--confcutdir", "tests/site", "--site", built]
+    session.run("pytest", *tests, env=ENV)
+
+
+@nox.session(default=False)
 def accept(session: nox.Session) -> None:
     """Write what a build found in place of what the pages say; as docs."""
     facts = build(session, codes=[0, 1]) / "facts.json"  # 1: they differ

@@ -1,5 +1,8 @@
 """Configuration of the site. What is not set here is as its tool has it."""
 
+import os
+from urllib.parse import urlsplit
+
 # --- Project: https://www.sphinx-doc.org/en/master/usage/configuration.html
 
 project = "shardlessons"
@@ -13,7 +16,10 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "shardlessons.sphinxext.light",  # one style sheet and one script a page
+    "shardlessons.sphinxext.found",  # descriptions, previews, a map of the site
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["README.md", "examples"]
 
 # --- Strictness: https://www.sphinx-doc.org/en/master/usage/configuration.html#confval-nitpicky
@@ -59,14 +65,25 @@ default_role = "code"  # what a docstring has in single backticks
 html_theme = "sphinx_book_theme"
 html_title = "shardlessons"
 html_static_path = ["_static"]
+html_baseurl = os.environ.get(
+    "READTHEDOCS_CANONICAL_URL", "https://shardlessons.readthedocs.io/en/latest/"
+)
+html_favicon = "_static/favicon.svg"
 html_css_files = ["shardlessons.css"]
-html_context = {"default_mode": "auto"}
+html_js_files = ["search.js", "tips.js"]
+html_context = {
+    "default_mode": "auto",
+    "base_path": urlsplit(html_baseurl).path,  # a page not found may lie anywhere
+}
+html_sidebars = {"**": ["sidebar-start.html", "sbt-sidebar-nav.html"]}
 html_theme_options = {
     "home_page_in_toc": True,
     "show_navbar_depth": 2,
-    "show_toc_level": 2,
+    "show_toc_level": 4,  # all: a list that unfolds while one reads moves
     "use_fullscreen_button": False,
     "navbar_persistent": [],  # the sidebar has the search button
+    "article_header_end": ["header-buttons.html"],
+    "primary_sidebar_end": [],  # no place for advertisements
 }
 
 # --- Copying: https://sphinx-copybutton.readthedocs.io/en/latest/use.html

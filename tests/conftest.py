@@ -11,6 +11,8 @@ from shardlessons import cpu_devices
 
 cpu_devices(8)
 
+collect_ignore = ["site"]  # needs a browser, and a built site: nox -s site
+
 
 @pytest.fixture(scope="session")
 def real_site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Build]:

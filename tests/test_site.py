@@ -257,6 +257,15 @@ def test_a_term_says_what_it_means_where_it_is_used(
         assert " ".join(meaning.get_text().split()) == term["title"]
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_no_link_is_where_a_click_opens_an_answer(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    _, built = real_site
+
+    assert [] == soup(built, page).select("summary a")
+
+
 def test_each_term_of_the_chapter_is_explained(
     real_site: tuple[Path, Build],
 ) -> None:

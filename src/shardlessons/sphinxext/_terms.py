@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx_design.dropdown import dropdown_title
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -27,11 +28,15 @@ def _definitions(env: BuildEnvironment) -> dict[str, str]:
 
 
 def _explain(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    for link in doctree.findall(nodes.reference):
+    for link in list(doctree.findall(nodes.reference)):
         inner = link.next_node(nodes.inline)
         if inner is not None and "std-term" in inner["classes"]:
             anchor = link.get("refid") or link["refuri"].partition("#")[2]
             link["reftitle"] = _definitions(app.env)[anchor]
+            if isinstance(link.parent.parent, dropdown_title):
+                # A click on a question opens it: no link can be inside.
+                inner["classes"].remove("std-term")
+                link.replace_self(link.children)
 
 
 def setup_terms(app: Sphinx) -> None:

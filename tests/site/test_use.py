@@ -1,0 +1,248 @@
+"""What a reader does on a page, with a mouse, a keyboard, a finger, no scripts."""
+
+from __future__ import annotations
+
+import pytest
+from browser import DESKTOP, PHONE, Reader, visit
+from playwright.sync_api import Page, expect
+
+ERROR = "Sharding passed to jit does not match the sharding on the respective arg"
+# What is wider than the window, but for what scrolls on its own.
+WIDER = """() => [...document.querySelectorAll(".bd-article-container *")]
+  .filter((element) => {
+    const { width, right } = element.getBoundingClientRect();
+    return width && right > document.documentElement.clientWidth + 1
+      && !element.closest("pre, svg, .pst-scrollable-table-container, .output");
+  })
+  .map((element) => element.outerHTML.slice(0, 120))"""
+
+
+def opened(reader: Reader, page: str, **options: object) -> Page:
+    tab = reader(**options).new_page()
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    visit(tab, page)
+
+    assert [] == errors
+    return tab
+
+
+# --- Search
+
+
+def test_an_error_text_is_found_while_it_is_typed(reader: Reader) -> None:
+    tab = opened(reader, "index", **DESKTOP)
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    tab.keyboard.press("Control+k")
+    tab.keyboard.type(ERROR)
+    link = tab.locator("#search-results a[href*='placement.html']").first
+    link.wait_for()
+
+    assert "searchindex.js" in asked
+    link.click()
+    tab.wait_for_url("**/placement.html*")
+
+
+def test_an_error_text_is_found_on_the_search_page(reader: Reader) -> None:
+    tab = opened(reader, "search", **DESKTOP)
+    box = tab.locator("main input[name=q]")
+    box.fill(ERROR)
+    box.press("Enter")
+    tab.wait_for_url("**/search.html?q=*")
+    tab.locator("#search-results a[href*='placement.html']").first.wait_for()
+
+
+def test_no_page_loads_the_index_before_a_search(reader: Reader) -> None:
+    seen = visit(reader(**DESKTOP).new_page(), "index")
+
+    assert [] == [url for url in seen.sent if "search" in url]
+
+
+# --- Without scripts
+
+
+def test_a_page_is_whole_without_scripts(page: str, reader: Reader) -> None:
+    scripted = reader(**DESKTOP).new_page()
+    visit(scripted, page)
+    plain = reader(**DESKTOP, java_script_enabled=False).new_page()
+    plain.goto(f"{page}.html")
+    text = "article.bd-article"
+
+    assert plain.locator(text).text_content() == without_buttons(scripted, text)
+    assert plain.locator("h1").first.is_visible()
+    assert 0 == plain.locator(".pst-js-only:visible").count()
+    for question in plain.locator("details.question").all():
+        question.locator("summary").click()
+        expect(question.locator(".sd-summary-content")).to_be_visible()
+    for term in plain.locator("a:has(> .std-term)").all()[:3]:
+        assert "glossary" in page or "glossary.html#term-" in term.get_attribute("href")
+        assert term.get_attribute("title")
+
+
+def without_buttons(tab: Page, selector: str) -> str | None:
+    return tab.evaluate(
+        """(selector) => {
+          const copy = document.querySelector(selector).cloneNode(true);
+          for (const each of copy.querySelectorAll(".copybtn, #tip")) each.remove();
+          return copy.textContent;
+        }""",
+        selector,
+    )
+
+
+# --- Layout
+
+
+@pytest.mark.parametrize("window", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_nothing_is_wider_than_the_window(
+    page: str, window: dict, reader: Reader
+) -> None:
+    tab = opened(reader, page, **window)
+    for script in (
+        "0",
+        "document.querySelectorAll('details').forEach((each) => each.open = true)",
+        "document.querySelector('.asked-button')?.click()",
+    ):
+        tab.evaluate(script)
+        assert [] == tab.evaluate(WIDER), script
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_sidebar_opens_on_a_phone(reader: Reader) -> None:
+    tab = opened(reader, "bytes", **PHONE)
+    contents = tab.get_by_role("link", name="Glossary").first
+    expect(contents).to_be_hidden()
+    tab.locator(".primary-toggle").click()
+    contents.click()
+    tab.wait_for_url("**/glossary.html")
+
+
+# --- Copying
+
+
+@pytest.mark.parametrize("block", ["div.cell_input", "details.question"])
+def test_a_block_is_copied_with_the_prelude(block: str, reader: Reader) -> None:
+    tab = opened(
+        reader, "bytes", **DESKTOP, permissions=["clipboard-read", "clipboard-write"]
+    )
+    tab.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
+    part = tab.locator(f"{block} div.highlight:has(.prelude)").first
+    code = part.locator("pre")
+    prelude = tab.locator("div.tag_prelude pre").text_content().strip()
+    part.hover()
+    part.locator("button.copybtn").click()
+    expect(part.locator("button.copybtn")).to_contain_class("success")
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    kept = [line for line in prelude.splitlines() if line]
+    shown = code.inner_text().splitlines()[0].removeprefix(">>> ")
+
+    assert kept == [line for line in copied.splitlines() if line][: len(kept)]
+    assert shown in copied.splitlines()[len(kept) :]
+    assert ">>>" not in copied
+
+
+# --- Colours
+
+
+def test_the_colours_change_and_stay(reader: Reader) -> None:
+    tab = opened(reader, "bytes", **PHONE, color_scheme="light")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = tab.evaluate(colour)
+    tab.get_by_role("button", name="Color mode").click()
+    tab.get_by_role("button", name="Dark").click()
+
+    assert light != tab.evaluate(colour)
+    expect(tab.get_by_role("button", name="Dark")).to_be_hidden()
+    visit(tab, "traffic")
+    assert "dark" == tab.evaluate("document.documentElement.dataset.theme")
+
+
+def test_a_dark_system_is_dark_at_once(reader: Reader) -> None:
+    tab = reader(**PHONE, color_scheme="dark").new_page()
+    tab.route("**/page.js*", lambda route: route.abort())
+    tab.goto("bytes.html")
+
+    assert "dark" == tab.evaluate("document.documentElement.dataset.theme")
+
+
+# --- Keyboard and touch
+
+
+def test_the_first_stop_skips_to_the_text(reader: Reader) -> None:
+    tab = opened(reader, "bytes", **DESKTOP)
+    tab.keyboard.press("Tab")
+    expect(tab.get_by_text("Skip to main content")).to_be_focused()
+    tab.keyboard.press("Enter")
+
+    assert tab.url.endswith("#main-content")
+
+
+def test_a_term_says_what_it_means_to_a_keyboard(reader: Reader) -> None:
+    tab = opened(reader, "bytes", **DESKTOP)
+    term = tab.locator("article a:has(> .std-term)").first
+    for _ in range(100):
+        tab.keyboard.press("Tab")
+        if term.evaluate("(term) => term === document.activeElement"):
+            break
+    expect(term).to_be_focused()
+    expect(tab.get_by_role("tooltip")).to_be_visible()
+    assert term.get_attribute("data-tip") == tab.get_by_role("tooltip").text_content()
+    assert "tip" == term.get_attribute("aria-describedby")
+    tab.keyboard.press("Escape")
+    expect(tab.get_by_role("tooltip")).to_be_hidden()
+
+
+def test_a_term_says_what_it_means_to_a_finger(reader: Reader) -> None:
+    tab = opened(reader, "bytes", **PHONE)
+    term = tab.locator("article a:has(> .std-term)").first
+    term.tap()
+    expect(tab.get_by_role("tooltip")).to_be_visible()
+    assert tab.url.endswith("bytes.html")
+    term.tap()
+    tab.wait_for_url("**/glossary.html#term-*")
+
+
+def test_a_value_says_what_it_was_asked(reader: Reader) -> None:
+    tab = opened(reader, "bytes", **PHONE)
+    fact = tab.locator("article .fact").first
+    fact.tap()
+    expect(tab.get_by_role("tooltip")).to_contain_text("asked: ")
+    tab.locator("h1").tap()
+    expect(tab.get_by_role("tooltip")).to_be_hidden()
+
+
+def test_one_button_shows_all_that_was_asked(reader: Reader) -> None:
+    tab = opened(reader, "bytes", **DESKTOP)
+    shown = """() => getComputedStyle(
+      document.querySelector('.fact'), '::after').content"""
+    button = tab.get_by_role("button", name="Show what each value was asked")
+    before = tab.evaluate(shown)
+    button.press("Enter")
+
+    assert "none" == before
+    assert "asked: " in tab.evaluate(shown)
+    assert "true" == button.get_attribute("aria-pressed")
+
+
+# --- Lost readers
+
+
+def test_a_page_not_found_leads_back(reader: Reader, base: str) -> None:
+    tab = reader(**DESKTOP).new_page()
+    # As Read the Docs does: the page, at the address that was not found.
+    tab.route(
+        "**/en/latest/**",
+        lambda route: route.fulfill(
+            response=tab.request.get(
+                base + (route.request.url.partition("/en/latest/")[2] or "index.html")
+                if "lost" not in route.request.url
+                else base + "404.html"
+            )
+        ),
+    )
+    tab.goto("en/latest/lost/in/folders.html")
+    expect(tab.locator("h1")).to_contain_text("Page not found")
+    assert 20 < tab.evaluate("document.styleSheets[0].cssRules.length")
+    tab.get_by_role("link", name="Glossary").first.click()
+    tab.wait_for_url("**/en/latest/glossary.html")
