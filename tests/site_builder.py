@@ -122,3 +122,16 @@ def small_site(folder: Path, page: str, **others: str) -> Path:
 
 # The first line of a page below its front matter.
 FIRST = FRONT_MATTER.count("\n") + 1
+
+
+def build_page(folder: Path, page: str, *flags: str) -> Build:
+    return build(small_site(folder, page), folder / "out", *flags)
+
+
+def cell(code: str, *tags: str) -> str:
+    tag_line = f":tags: [{', '.join(tags)}]\n" if tags else ""
+    return f"```{{code-cell}} python\n{tag_line}{code}\n```\n\n"
+
+
+def expect(text: str) -> str:
+    return f"```{{expect}}\n{text}\n```\n\n"

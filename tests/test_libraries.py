@@ -11,20 +11,10 @@ import flax.linen as nn
 import jax
 import optax
 from flax import nnx
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from structs import struct
 
-from shardlessons import Collective, Frame, Reading, cpu_mesh, read
-
-MESH = cpu_mesh({"data": 4, "model": 2})
-
-
-def struct(
-    shape: tuple[int, ...], spec: P, dtype: Any = "float32"
-) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(
-        shape, dtype, sharding=NamedSharding(MESH, spec)
-    )
+from shardlessons import Collective, Frame, Reading, read
 
 
 def only(reading: Reading) -> Collective:
@@ -40,6 +30,8 @@ def replicated(tree: Any) -> Any:
 
 
 BATCH = struct((64, 32), P("data"))
+
+
 # A dense layer of (32, 16) and an SGD step, its batch over data: the mean is
 # a scalar to add up, the gradient (32, 16) or its transpose. XLA sends them
 # as one.

@@ -11,22 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import pytest
 from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 from releases import kept_source
+from structs import MESH, struct
 
-from shardlessons import Frame, Unread, cpu_mesh, read
+from shardlessons import Frame, Unread, read
 from shardlessons.testing import assert_pinned
-
-MESH = cpu_mesh({"data": 4, "model": 2})
-
-
-def struct(shape: tuple[int, ...], spec: P) -> Any:
-    return jax.ShapeDtypeStruct(
-        shape, jnp.float32, sharding=NamedSharding(MESH, spec)
-    )
 
 
 def rows(a: jax.Array) -> jax.Array:

@@ -9,21 +9,14 @@ import hypothesis
 import jax
 import jax.numpy as jnp
 import pytest
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from releases import kept, kept_source, shard_map
+from structs import MESH, struct
 
-from shardlessons import Collective, Frame, Reading, cpu_mesh, read
+from shardlessons import Collective, Frame, Reading, read
 from shardlessons._sources import frame_reader, outside
 
-MESH = cpu_mesh({"data": 4, "model": 2})
 LINES = Path(__file__).read_text().splitlines()
-
-
-def struct(shape: tuple[int, ...], spec: P) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(
-        shape, "float32", sharding=NamedSharding(MESH, spec)
-    )
 
 
 def marked(name: str, function: str) -> Frame:
