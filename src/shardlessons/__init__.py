@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from shardlessons._draw_collectives import draw_collectives
     from shardlessons._draw_reshape import draw_reshape
     from shardlessons._groups import Span
-    from shardlessons._reading import Bytes, Leaf, Reading, read
+    from shardlessons._leaf import Leaf
+    from shardlessons._reading import Bytes, Reading, read
     from shardlessons._shapes import Array
     from shardlessons._sources import Frame
 
@@ -57,7 +58,7 @@ _HOMES = {
     "Drawing": "_draw",
     "Frame": "_sources",
     "H100_NVLINK": "_cost",
-    "Leaf": "_reading",
+    "Leaf": "_leaf",
     "LeafChange": "_diff",
     "Link": "_cost",
     "Reading": "_reading",

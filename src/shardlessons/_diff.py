@@ -30,7 +30,8 @@ from shardlessons._traffic import (
 )
 
 if TYPE_CHECKING:
-    from shardlessons._reading import Bytes, Leaf, Reading
+    from shardlessons._leaf import Leaf
+    from shardlessons._reading import Bytes, Reading
 
 _T = TypeVar("_T")
 _COUNT_COLUMNS = ("", "before", "after", "difference")

@@ -20,7 +20,8 @@ from shardlessons._tiles import tiles_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shardlessons._reading import Leaf, Reading
+    from shardlessons._leaf import Leaf
+    from shardlessons._reading import Reading
 
 _MOST_ARRAYS = 6
 _MOST_TILES = 64

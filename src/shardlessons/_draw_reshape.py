@@ -22,7 +22,7 @@ from shardlessons._svg_elements import down_block, elements_block
 from shardlessons._tiles import tiles_of
 
 if TYPE_CHECKING:
-    from shardlessons._reading import Leaf
+    from shardlessons._leaf import Leaf
 
 _MOST_COLUMNS = 16
 _MOST_ELEMENTS = 64

@@ -2,61 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import jax
-from jax.sharding import (
-    AbstractMesh,
-    Mesh,
-    NamedSharding,
-    PartitionSpec,
-    Sharding,
-)
+from jax.sharding import Mesh
 from jax.stages import Compiled, Lowered, Traced, Wrapped
 
 from shardlessons import _report
-from shardlessons._arithmetic import nbytes
 from shardlessons._collectives import Collective, Unread, read_collectives
 from shardlessons._jax import argument_names, input_sharding, result_infos
+from shardlessons._leaf import Leaf, meshes_of, spec_or_sharding
 from shardlessons._question import Question
 from shardlessons._slices import slices_of
 
 if TYPE_CHECKING:
     from shardlessons._diff import Difference
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """One array among a call's inputs or outputs.
-
-    Attributes:
-        path: where it stands, as ``params['w']`` or ``result[0]``.
-        shape: the shape of the whole array.
-        dtype: its dtype.
-        sharding: how it lies on the devices; None for an input that the
-            function does not use, which the compiler drops.
-    """
-
-    path: str
-    shape: tuple[int, ...]
-    dtype: Any
-    sharding: Sharding | None
-
-    @property
-    def spec(self) -> PartitionSpec | None:
-        """The spec of a NamedSharding; None for any other sharding."""
-        if isinstance(self.sharding, NamedSharding):
-            return self.sharding.spec
-        return None
-
-    @property
-    def bytes(self) -> int | None:
-        """Bytes per device, by hand; None for an input that is dropped."""
-        if self.sharding is None:
-            return None
-        return nbytes(self.sharding.shard_shape(self.shape), self.dtype)
 
 
 @dataclass(frozen=True)
@@ -120,7 +82,7 @@ class Reading:
         for an input that is dropped. Keyword arguments, which jit's
         ``in_shardings`` does not cover either, are in `inputs`.
         """
-        return self.in_tree.unflatten(map(_spec_or_sharding, self.inputs))[0]
+        return self.in_tree.unflatten(map(spec_or_sharding, self.inputs))[0]
 
     @property
     def in_shardings(self) -> tuple[Any, ...]:
@@ -133,7 +95,7 @@ class Reading:
 
         A sharding that is not a NamedSharding stands as itself.
         """
-        return self.out_tree.unflatten(map(_spec_or_sharding, self.outputs))
+        return self.out_tree.unflatten(map(spec_or_sharding, self.outputs))
 
     @property
     def out_shardings(self) -> Any:
@@ -349,17 +311,6 @@ def _read(stage: Traced | Lowered | Compiled) -> Reading:
     )
 
 
-def meshes_of(leaves: Iterable[Leaf]) -> tuple[Mesh | AbstractMesh, ...]:
-    """The meshes that the leaves' shardings name, each once."""
-    return tuple(
-        dict.fromkeys(
-            leaf.sharding.mesh
-            for leaf in leaves
-            if isinstance(leaf.sharding, NamedSharding)
-        )
-    )
-
-
 def _inputs(
     compiled: Compiled, names: Sequence[str | None] | None
 ) -> tuple[Leaf, ...]:
@@ -398,7 +349,3 @@ def _place(path: tuple[Any, ...]) -> str:
     """Where an input stands, of a call that has lost its names."""
     keyword = path[0].idx == 1
     return ("kwargs" if keyword else "args") + jax.tree_util.keystr(path[1:])
-
-
-def _spec_or_sharding(leaf: Leaf) -> Any:
-    return leaf.sharding if leaf.spec is None else leaf.spec

@@ -10,12 +10,13 @@ from jax.tree_util import PyTreeDef
 
 from shardlessons._arithmetic import spec_text
 from shardlessons._jax import axis_kinds
+from shardlessons._leaf import Leaf, meshes_of
 from shardlessons._paths import grouped
 from shardlessons._table import WIDTH, Report, Row, Section, Table
 from shardlessons._traffic import traffic_tables
 
 if TYPE_CHECKING:
-    from shardlessons._reading import Leaf, Reading
+    from shardlessons._reading import Reading
 
 LEAF_COLUMNS = ("", "type", "spec", "bytes/device")
 COUNTS = ("argument", "output", "temp", "alias")
@@ -109,8 +110,6 @@ def bytes_text(leaves: Sequence[Leaf]) -> str:
 
 def mesh_lines(leaves: Sequence[Leaf]) -> list[str]:
     """A line for each mesh that the leaves' shardings name."""
-    from shardlessons._reading import meshes_of  # which imports this module
-
     return list(map(_mesh_text, meshes_of(leaves)))
 
 

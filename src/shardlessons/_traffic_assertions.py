@@ -8,8 +8,9 @@ from typing import Any
 
 from shardlessons._collectives import Collective
 from shardlessons._cost import Cost, traffic
+from shardlessons._leaf import meshes_of
 from shardlessons._program import KINDS
-from shardlessons._reading import Reading, meshes_of, require_reading
+from shardlessons._reading import Reading, require_reading
 from shardlessons._traffic import arrays_text, source_text
 
 _Pair = tuple[str, str | tuple[str, ...]]

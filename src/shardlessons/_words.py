@@ -13,7 +13,7 @@ from shardlessons._arithmetic import SpecError, shard_shape
 from shardlessons._report import sharding_text, type_text
 
 if TYPE_CHECKING:
-    from shardlessons._reading import Leaf
+    from shardlessons._leaf import Leaf
 
 _WORDS = re.compile(r"\s*(\w+)\[([\d,\s]*)\]\s*(?:\s(\S.*?))?\s*")
 _FORM = (

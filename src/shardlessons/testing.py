@@ -7,8 +7,9 @@ from typing import Any
 import jax
 from jax.sharding import NamedSharding, PartitionSpec, Sharding
 
+from shardlessons._leaf import Leaf
 from shardlessons._pinned import assert_pinned
-from shardlessons._reading import Leaf, Reading, require_reading
+from shardlessons._reading import Reading, require_reading
 from shardlessons._report import sharding_text
 from shardlessons._traffic_assertions import (
     assert_collectives,

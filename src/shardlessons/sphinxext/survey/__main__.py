@@ -20,7 +20,7 @@ from textwrap import shorten
 from shardlessons.sphinxext._history import History, kinds_of, save
 from shardlessons.sphinxext.survey._environments import Failed, Uv, locked, pythons
 from shardlessons.sphinxext.survey._merge import Asked, merge
-from shardlessons.sphinxext.survey._settings import NEWEST, SettingsError, settings
+from shardlessons.sphinxext.survey._settings import SettingsError, settings
 from shardlessons.sphinxext.survey._steps import Inputs, ask, sources
 
 _WIDTH = 160  # of a value in the list of differences
