@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from site_builder import build, small_site
+from site_builder import FRONT_MATTER, build, small_site
 
 from shardlessons.sphinxext.accept import accept, main
 
@@ -77,6 +77,99 @@ def test_only_lines_that_do_not_hold_change(tmp_path: Path) -> None:
     assert [] == build(docs, tmp_path / "out", "-E", "-W").said
 
 
+RAISING = """\
+# A page
+
+```{code-cell} python
+print(5)
+1 / 1
+```
+
+```{expect}
+5
+ZeroDivisionError: division by zero
+```
+
+```{code-cell} python
+:tags: [raises-exception]
+print(6)
+```
+
+```{expect}
+7
+```
+
+```{code-cell} python
+:tags: [hide-input, raises-exception]
+print(8)
+```
+
+```{expect}
+ZeroDivisionError: division by zero
+```
+
+```{code-cell} python
+1 / 0
+```
+
+```{expect}
+1
+```
+"""
+ACCEPTED = """\
+# A page
+
+```{code-cell} python
+print(5)
+1 / 1
+```
+
+```{expect}
+5
+1.0
+```
+
+```{code-cell} python
+print(6)
+```
+
+```{expect}
+6
+```
+
+```{code-cell} python
+:tags: [hide-input]
+print(8)
+```
+
+```{expect}
+8
+```
+
+```{code-cell} python
+:tags: [raises-exception]
+1 / 0
+```
+
+```{expect}
+ZeroDivisionError: division by zero
+```
+"""
+
+
+def test_a_cell_that_raises_now_or_no_longer_is_tagged_so(tmp_path: Path) -> None:
+    docs = small_site(tmp_path, RAISING)
+    built = build(docs, tmp_path / "out")
+    done, left = accept(built.ledger["facts"], tmp_path)
+    after = (docs / "index.md").read_text("utf-8")
+
+    assert ACCEPTED == after.removeprefix(FRONT_MATTER)
+    assert 4 == len(done)
+    assert [] == left
+
+    assert [] == build(docs, tmp_path / "out", "-E", "-W").said
+
+
 def test_nothing_to_do_changes_nothing(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("{check}`1 <1>`\n", "utf-8")
@@ -112,6 +205,7 @@ def test_a_file_changed_since_the_build_is_left_alone(
         "found": "1",
         "holds": False,
         "raised": False,
+        "mistagged": False,
     }
     done, left = accept([fact], tmp_path)
 
@@ -139,6 +233,16 @@ def test_a_file_changed_since_the_build_is_left_alone(
         (
             ":::{question} What?\n```pycon\n>>> 2\n```\n:::\n",
             "docs/index.md:11: nothing is written; write 2",
+        ),
+        (
+            "```{code-cell} python\nNone\n```\n\n```{expect}\n1\n```\n",
+            "docs/index.md:14: the cell prints nothing now: mend it by hand",
+        ),
+        (
+            "```{code-cell} python\n---\ntags: [raises-exception]\n---\n1\n```\n\n"
+            "```{expect}\nKeyError: 1\n```\n",
+            "docs/index.md:17: the cell's tags are not in its first line: mend "
+            "raises-exception",
         ),
     ],
 )

@@ -20,7 +20,7 @@ from shardlessons.sphinxext._page import Page, page_of
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-_TAG = "raises-exception"
+RAISES = "raises-exception"  # the tag of a cell that does
 _BOUND = "shardlessons_expect"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -40,12 +40,17 @@ class Cell:
 
     @property
     def may_raise(self) -> bool:
-        return _TAG in self.container["cell_metadata"].get("tags", [])
+        return RAISES in self.container["cell_metadata"].get("tags", [])
 
     @property
     def error(self) -> Any | None:
         """The error output, if the cell raised."""
         return next((o for o in self.outputs if o["output_type"] == "error"), None)
+
+    @property
+    def mistagged(self) -> bool:
+        """Whether it raised, having run, otherwise than its tag says."""
+        return self.may_raise != bool(self.error)
 
     @property
     def stderr(self) -> str:
@@ -66,7 +71,6 @@ class Cell:
                 case "error":
                     pieces.append(_error_text(output) + "\n")
         return "".join(pieces).rstrip()
-
 
     def show(self, text: str) -> None:
         """Put a text where the page has the cell's output."""
@@ -161,9 +165,9 @@ def _judge(page: Page, cell: Cell) -> None:
             f"or mend the cell",
         )
     elif cell.error and not cell.may_raise:
-        page.fail("raised", line, f"the cell raises: tag it {_TAG}")
+        page.fail("raised", line, f"the cell raises: tag it {RAISES}")
     elif cell.may_raise and not cell.error:
-        page.fail("raised", line, f"the cell is tagged {_TAG}, and raises nothing")
+        page.fail("raised", line, f"the cell is tagged {RAISES}, and raises nothing")
     elif cell.text and not bound:
         page.fail(
             "unbound",
@@ -207,7 +211,10 @@ def _compare(page: Page, cell: Cell, written: str, line: int) -> None:
     answer = NOT_ASKED if page.recorded else Answer(cell.text, not edits)
     if page.report:
         answer = _answered(page, cell) or answer
-    stated = page.record("expect", line, cell.source, written, answer)
+    mistagged = cell.mistagged and not page.recorded
+    stated = page.record(
+        "expect", line, cell.source, written, answer, mistagged=mistagged
+    )
     cell.container["facts"] = (stated.anchor,)
     if _rules.proves_nothing(written):
         page.fail("expect", line, "the {expect} holds for any output: write it out")

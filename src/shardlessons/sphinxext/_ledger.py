@@ -28,8 +28,9 @@ class Fact:
     error then, and no value. ``recorded`` says that this platform could not
     ask: then there is no ``found``, and whether it ``holds`` is not known.
     ``unanswered`` says that ``found`` is the error of a cell above, without
-    which there is no answer. ``occurrence`` counts the facts of a page with
-    one form and expression, from 1.
+    which there is no answer. ``mistagged`` says of an ``expect`` that its
+    cell raised and is not tagged so, or the other way round. ``occurrence``
+    counts the facts of a page with one form and expression, from 1.
     """
 
     page: str
@@ -44,6 +45,7 @@ class Fact:
     raised: bool
     recorded: bool = False
     unanswered: bool = False
+    mistagged: bool = False
     occurrence: int = 1
 
     @property

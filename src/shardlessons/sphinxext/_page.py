@@ -118,6 +118,7 @@ class Page:
         *,
         column: int = 1,
         file: Path | None = None,
+        mistagged: bool = False,
     ) -> Fact:
         """Put a fact into the ledger."""
         self._asked[form, expression] += 1
@@ -134,6 +135,7 @@ class Page:
             raised=answer.raised and not answer.holds,
             recorded=answer is _kernel.NOT_ASKED,
             unanswered=answer.unanswered,
+            mistagged=mistagged,
             occurrence=self._asked[form, expression],
         )
         ledger_of(self._env).add_fact(fact)

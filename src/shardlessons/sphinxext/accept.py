@@ -1,19 +1,25 @@
 """Rewrite written values to found ones: ``python -m shardlessons.sphinxext.accept``.
 
 Takes a build's ``facts.json`` and edits the pages it was read from. Only the
-lines of facts that do not hold change; review them with ``git diff``.
+lines of facts that do not hold change, and the tag of a cell that raises now,
+or no longer; review them with ``git diff``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from shardlessons.sphinxext import _rules
+from shardlessons.sphinxext._cells import RAISES
+
+_CELL = re.compile(r"[`:]{3,}\{code-cell\}")
+_TAGS = re.compile(r":tags: \[(?P<tags>.*)\]\n?")
 
 
 class CannotAccept(Exception):
@@ -100,11 +106,29 @@ def _edit_block(lines: list[str], fact: dict[str, Any]) -> None:
         raise CannotAccept("the file has changed since the build: build again")
     if not written:
         raise CannotAccept(f"nothing is written; write {fact['found']}")
-    indent = old[0][: len(old[0]) - len(old[0].lstrip())] if old else ""
+    if fact["form"] == "expect":
+        if not fact["found"]:
+            raise CannotAccept("the cell prints nothing now: mend it by hand")
+        if fact["mistagged"]:
+            first += _toggle_tag(lines, first)
+    indent = old[0][: len(old[0]) - len(old[0].lstrip())]
     lines[first : first + len(written)] = [
         f"{indent}{line}\n" if line else "\n"
         for line in _rules.rewritten(fact["written"], fact["found"])
     ]
+
+
+def _toggle_tag(lines: list[str], below: int) -> int:
+    """Have the cell above a line raise, or no longer; return the lines added."""
+    place = 1 + max(n for n in range(below) if _CELL.match(lines[n]))
+    found = _TAGS.fullmatch(lines[place])
+    if found is None and lines[place].startswith((":", "---")):
+        raise CannotAccept(f"the cell's tags are not in its first line: mend {RAISES}")
+    old = found["tags"].split(", ") if found else []
+    new = [tag for tag in old if tag != RAISES] if RAISES in old else [*old, RAISES]
+    line = f":tags: [{', '.join(new)}]\n"
+    lines[place : place + bool(old)] = [line] if new else []
+    return bool(new) - bool(old)
 
 
 def main(arguments: list[str] | None = None) -> int:
