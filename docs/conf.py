@@ -18,6 +18,7 @@ extensions = [
     "sphinx_copybutton",
     "shardlessons.sphinxext.light",  # one style sheet and one script a page
     "shardlessons.sphinxext.found",  # descriptions, previews, a map of the site
+    "shardlessons.sphinxext.cards",  # the picture of each preview
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["README.md", "examples"]
@@ -69,6 +70,7 @@ html_baseurl = os.environ.get(
     "READTHEDOCS_CANONICAL_URL", "https://shardlessons.readthedocs.io/en/latest/"
 )
 html_favicon = "_static/favicon.svg"
+cards_line = "Every value is asked of JAX again at each build."
 html_css_files = ["shardlessons.css"]
 html_js_files = ["search.js", "tips.js"]
 html_context = {
@@ -91,4 +93,4 @@ html_theme_options = {
 copybutton_selector = "div.cell_input pre, details.question pre"
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
-copybutton_exclude = ".linenos"  # not the hidden prelude
+copybutton_exclude = ".linenos"  # not what is hidden: the prelude

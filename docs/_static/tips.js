@@ -1,12 +1,30 @@
 /* What a term means and what a value was asked: shown on hover, on focus of a
-   term's link, and on a tap. Without scripts, hovering shows the title. */
+   term's link, and on a tap. Without scripts, hovering a term shows its title. */
 addEventListener("DOMContentLoaded", () => {
   if (!("popover" in HTMLElement.prototype)) return;
 
-  for (const element of document.querySelectorAll("a[title]:has(> .std-term), .fact[title]")) {
-    element.dataset.tip = element.title;
-    element.removeAttribute("title");
+  for (const term of document.querySelectorAll("a[title]:has(> .std-term)")) {
+    term.dataset.tip = term.title;
+    term.removeAttribute("title");
   }
+
+  // What the values of the page were asked is fetched when it is first shown.
+  const root = document.documentElement;
+  const facts = document.querySelectorAll(".fact");
+  let fetched;
+  const fetchAsked = () =>
+    (fetched ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = root.dataset.content_root + root.dataset.asked;
+      script.onload = resolve;
+      script.onerror = reject;
+      document.head.append(script);
+    })
+      .then(() => facts.forEach((fact, number) => (fact.dataset.tip = asked[number])))
+      .catch(() => {
+        fetched = null;
+        for (const fact of facts) fact.dataset.tip = "What was asked could not be loaded.";
+      }));
 
   const tip = document.createElement("div");
   tip.id = "tip";
@@ -17,11 +35,13 @@ addEventListener("DOMContentLoaded", () => {
   let shown = null;
   let timer;
 
-  const show = (element) => {
+  const show = async (element) => {
     clearTimeout(timer);
     if (element === shown) return;
     hide();
     shown = element;
+    if (element.matches(".fact")) await fetchAsked();
+    if (element !== shown) return; // hidden meanwhile, or another
     tip.textContent = element.dataset.tip;
     if (element.matches("a")) element.setAttribute("aria-describedby", tip.id);
     tip.showPopover();
@@ -37,7 +57,7 @@ addEventListener("DOMContentLoaded", () => {
     shown = null;
     tip.hidePopover();
   };
-  const target = (event) => event.target.closest?.("[data-tip]");
+  const target = (event) => event.target.closest?.("[data-tip], .fact");
 
   document.addEventListener("pointerover", (event) => {
     if (event.pointerType !== "mouse") return;
@@ -82,7 +102,7 @@ addEventListener("DOMContentLoaded", () => {
   // For readers without a pointer: all that was asked, in the text.
   const button = document.querySelector(".asked-button");
   button?.addEventListener("click", () => {
-    const asked = document.documentElement.classList.toggle("asked");
-    button.setAttribute("aria-pressed", asked);
+    button.setAttribute("aria-pressed", root.classList.toggle("asked"));
+    fetchAsked();
   });
 });

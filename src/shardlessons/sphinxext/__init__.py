@@ -12,10 +12,15 @@ while a page is read, go on after one that raises, and take any expression::
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+
+def _add_static(app: Sphinx) -> None:
+    app.config.html_static_path.append(str(Path(__file__).parent / "static"))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -27,7 +32,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from shardlessons.sphinxext._ledger import setup_ledger
     from shardlessons.sphinxext._notation import setup_notation
     from shardlessons.sphinxext._platforms import setup_platforms
-    from shardlessons.sphinxext._prelude import setup_prelude
     from shardlessons.sphinxext._report import setup_report
     from shardlessons.sphinxext._since import setup_since
     from shardlessons.sphinxext._since_table import setup_since_table
@@ -35,6 +39,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
     app.setup_extension("myst_nb")
     app.setup_extension("sphinx_design")
+    app.connect("builder-inited", _add_static)
+    app.add_js_file("prelude.js", loading_method="defer")
     setup_platforms(app)
     setup_report(app)
     setup_ledger(app)
@@ -42,7 +48,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_check(app)
     setup_examples(app)
     setup_notation(app)
-    setup_prelude(app)
     setup_foot(app)
     setup_terms(app)
     setup_since(app)

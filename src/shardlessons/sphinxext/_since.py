@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FILE = "since.json"
+FOLDER = "_since"  # of the site: what differs on each page
 # On a node, the anchors of the facts that it shows.
 SHOWS = "facts"
 _AGAIN = "run nox -s versions"
@@ -172,7 +174,7 @@ def _mark(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             )
             _put(node, _link(target, others(stretches, here)))
     place = next(doctree.findall(nodes.section), doctree)
-    place += _data(history, release, list(texts), data)
+    place += _data(app, docname, history, {"texts": list(texts), "facts": data})
 
 
 def _told(
@@ -190,19 +192,19 @@ def _told(
     return [history.span(stretch), kind, texts.setdefault(short, len(texts))]
 
 
-def _data(
-    history: History, release: str | None, texts: list[str], facts: dict[str, Any]
-) -> nodes.raw:
-    """What the page's script needs to know, in the page itself."""
-    content = {
-        "releases": list(history.releases),
-        "built": release,
-        "texts": texts,
-        "facts": facts,
-    }
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    text = text.replace("<", "\\u003c")  # nothing in it ends the element
-    html = f'<script type="application/json" id="since-data">{text}</script>'
+def _data(app: Sphinx, docname: str, history: History, data: dict[str, Any]) -> nodes.raw:
+    """Where the page's script finds what differs, once a reader asks."""
+    # A script, and not JSON: pages that lie on a disk may load no other.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    text = f"sinceData={text}"
+    name = f"{FOLDER}/{docname}.js"
+    file = Path(app.outdir, name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    # A digest, so that no browser reads a new page with old data.
+    source = f"{name}?v={zlib.crc32(text.encode()):08x}"
+    releases = " ".join(history.releases)
+    html = f'<div id="since-data" hidden data-releases="{releases}" data-source="{source}"></div>'
     return nodes.raw("", html, format="html")
 
 
@@ -226,7 +228,6 @@ def _put(node: nodes.Element, link: nodes.Element) -> None:
 
 def _add_files(app: Sphinx) -> None:
     if Path(app.srcdir, FILE).exists():
-        app.config.html_static_path.append(str(Path(__file__).parent / "static"))
         app.add_css_file("since.css")
         app.add_js_file("since.js", loading_method="defer")
 

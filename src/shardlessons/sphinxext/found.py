@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util import logging
 
+from shardlessons.sphinxext.light import BUILDERS
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
@@ -67,7 +69,7 @@ def _describe(
 def _map(app: Sphinx, error: Exception | None) -> None:
     """Write the addresses of all pages, and where that list is."""
     base = app.config.html_baseurl
-    if error or app.builder.format != "html" or not base:
+    if error or app.builder.name not in BUILDERS or not base:
         return
     orphans = {page for page, meta in app.env.metadata.items() if "orphan" in meta}
     urls = "".join(

@@ -4,13 +4,17 @@ Add ``shardlessons.sphinxext.light`` to the ``extensions`` of a site whose
 theme is the book theme, and have its ``layout.html`` name ``_static/page.css``
 and ``_static/page.js``. The build writes the two: the style sheets that Sphinx
 would link, without what no page uses, and the scripts, one after the other.
+What the values of a page were asked is a file of its own, which
+``data-asked`` of the page's ``html`` names for a script that shows it.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 import zlib
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from shardlessons.sphinxext._style import Names, embed_icons, prune
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
 
+BUILDERS = {"html", "dirhtml"}  # a book for a reader of books has another layout
 # What the theme's own layout links besides.
 THEME_SHEETS = ["basic.css", "styles/pydata-sphinx-theme.css"]
 THEME_SCRIPTS = ["scripts/pydata-sphinx-theme.js"]
@@ -29,6 +34,7 @@ LATER = ["searchtools.js"]
 _COLOUR = re.compile(
     r'(html\[data-theme="\w+"\]) \.highlight(?: \.(\w+))?{([^}]*)}'
 )
+_ASKED = re.compile(r'(<span class="fact"[^>]*?) title="([^"]*)"')
 _TOKEN = re.compile(r'<span class="([a-z][a-z0-9]{0,2})">([^<]*)</span>')
 _INDENT = re.compile(r"(<pre.*?</pre>|<script.*?</script>)|\s*\n\s*", re.DOTALL)
 _LINK = re.compile(r"(_static/page\.(?:css|js))(?:\?v=\w*)?")
@@ -57,7 +63,7 @@ class _Assets:
                     found[str(file.filename).removeprefix("_static/")] = None
 
     def write(self, app: Sphinx, error: Exception | None) -> None:
-        if error or app.builder.format != "html":
+        if error or app.builder.name not in BUILDERS:
             return
         static = app.outdir / "_static"
         pages = sorted(app.outdir.rglob("*.html"))
@@ -78,13 +84,32 @@ class _Assets:
         }
         for name, text in files.items():
             (app.outdir / name).write_text(text, "utf-8")
-        # A digest, so that no browser shows a new page with an old style.
-        digests = {name: zlib.crc32(text.encode()) for name, text in files.items()}
+        links = {name: _link(name, text) for name, text in files.items()}
         styled = _styled(files["_static/page.css"])
         for page in pages:
             html = _slim(_read(page), styled)
-            html = _LINK.sub(lambda m: f"{m[1]}?v={digests[m[1]]:08x}", html)
-            page.write_text(html, "utf-8")
+            html = _LINK.sub(lambda link: links[link[1]], html)
+            page.write_text(_without_asked(html, page, app.outdir), "utf-8")
+
+
+def _link(name: str, text: str) -> str:
+    """A file with a digest, so that no browser has a new page with an old file."""
+    return f"{name}?v={zlib.crc32(text.encode()):08x}"
+
+
+def _without_asked(html: str, page: Path, site: Path) -> str:
+    """A page that names the file of what its values were asked, now written."""
+    asked = [unescape(found[2]) for found in _ASKED.finditer(html)]
+    if not asked:
+        return html
+    # A script, and not JSON: a page that lies on a disk may load no other.
+    text = "asked=" + json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
+    name = f"_asked/{page.relative_to(site).with_suffix('.js').as_posix()}"
+    file = site / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    html = html.replace("<html ", f'<html data-asked="{_link(name, text)}" ', 1)
+    return _ASKED.sub(r"\1", html)
 
 
 def _read(file: Path) -> str:

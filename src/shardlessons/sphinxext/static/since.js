@@ -6,7 +6,7 @@
   const KEY = "shardlessons-jax";
   const source = document.getElementById("since-data");
   if (!source) return;
-  const { releases, texts, facts } = JSON.parse(source.textContent);
+  const releases = source.dataset.releases.split(" ");
   const tables = document.querySelector(".since-tables");
 
   // A browser may refuse to store; the choice then lasts for the page.
@@ -31,8 +31,19 @@
     return [make("label", {}, `${text} `, choice), choice];
   };
 
+  // What differs on this page, fetched when a release is first chosen.
+  let fetched;
+  const fetchData = () => (fetched ??= new Promise((resolve, reject) => {
+    const script = make("script", {
+      src: document.documentElement.dataset.content_root + source.dataset.source,
+      onload: () => resolve(sinceData),
+      onerror: () => { fetched = null; reject(); },
+    });
+    document.head.append(script);
+  }));
+
   // The value of a fact on a release: how it differs from the page, and its text.
-  const valueOn = (release, stretches) => {
+  const valueOn = (release, stretches, texts) => {
     let left = releases.indexOf(release);
     for (const [span, kind = "", place] of stretches) {
       if (left < span) return { kind, text: texts[place] };
@@ -62,26 +73,35 @@
   // At the head of the page too, where it is read first.
   const head = make("p", { className: "since-head" });
 
-  const show = (release) => {
+  let chosen = "";
+  const show = async (release) => {
+    chosen = releases.includes(release) ? release : "";
     for (const old of document.querySelectorAll(".since-yours")) old.remove();
     for (const old of document.querySelectorAll(".since-differs")) {
       old.classList.remove("since-differs");
     }
-    const chosen = releases.includes(release);
+    if (tables) return markColumn(chosen);
+    tell(chosen && `What differs on jax ${chosen} is being loaded.`);
+    if (!chosen) return;
+    const data = await fetchData().catch(() => null);
+    if (chosen !== release) return; // another, meanwhile
+    if (!data) return tell(`What differs on jax ${release} could not be loaded.`);
     let count = 0;
-    for (const [anchor, stretches] of Object.entries(facts)) {
-      const value = chosen ? valueOn(release, stretches) : { kind: "" };
-      if (value.kind) {
-        say(anchor, release, value);
-        count += 1;
-      }
+    for (const [anchor, stretches] of Object.entries(data.facts)) {
+      const value = valueOn(release, stretches, data.texts);
+      if (!value.kind) continue;
+      say(anchor, release, value);
+      count += 1;
     }
     const number = count === 1 ? "1 fact differs" : `${count} facts differ`;
-    status.textContent = chosen && !tables ? `On jax ${release}, ${number} on this page.` : "";
+    tell(`On jax ${release}, ${number} on this page.`);
+  };
+
+  const tell = (text) => {
+    status.textContent = text;
     const another = make("a", { href: "#since-choice" }, "Choose another.");
-    head.replaceChildren(status.textContent, " ", another);
-    head.hidden = !status.textContent;
-    if (tables) markColumn(chosen ? release : "");
+    head.replaceChildren(text, " ", another);
+    head.hidden = !text;
   };
 
   const pick = (release) => {
