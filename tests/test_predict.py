@@ -50,10 +50,10 @@ FAULTS = """\
 |---|---|
 | x | {check}`1 <1>` |
 
-| {predict}`no` | b |
+| a | {predict}`no` |
 |---|---|
 | x | y |
-| | z |
+| z | |
 
 | a | {predict}`two` |
 |---|---|
@@ -65,6 +65,19 @@ Text and
 | a |
 |---|
 | {predict}`below` |
+
+| {predict}`first` | b |
+|---|---|
+| {check}`1 <1>` | x |
+| {check}`2 <2>` | y |
+
+```{eval-rst}
++---+--------------------+
+| a | :predict:`spanned` |
++===+====================+
+| x                      |
++---+--------------------+
+```
 """
 
 
@@ -79,6 +92,8 @@ def test_what_gives_no_choice_is_named_at_its_line(tmp_path: Path) -> None:
         said(10, "a cell of the column `two` needs one {check}, and the one of `x` has 2"),
         said(15, f"{outside} `more` is in none"),
         said(19, f"{outside} `below` is in none"),
+        said(21, "{predict} marks answers, and `first` is what they are asked about"),
+        said(28, "the column `spanned` is in a table with cells that span others"),
     ] == built(tmp_path, FAULTS).said
 
 

@@ -56,8 +56,13 @@ def _faults(heading: nodes.inline) -> Iterator[str]:
         yield f"{{predict}} marks a column in the head of a table, and `{name}` is in none"
         return
     column = entry.parent.index(entry)
+    if column == 0:
+        yield f"{{predict}} marks answers, and `{name}` is what they are asked about"
     values: dict[str, None] = {}
     for row in _body(entry):
+        if len(row) != len(entry.parent):
+            yield f"the column `{name}` is in a table with cells that span others"
+            return
         facts = [each.astext() for each in row[column].findall(fact)]
         values |= dict.fromkeys(facts)
         # An empty cell asks nothing.

@@ -30,7 +30,7 @@
   // Ask for the column of a heading; returns what puts all back.
   const ask = (table, head, key, tell) => {
     const column = head.closest("th").cellIndex;
-    const first = table.querySelector("th:has(.predict)").cellIndex;
+    const first = table.querySelector("th .predict").closest("th").cellIndex;
     const rows = [...table.querySelectorAll("tbody tr")]
       .filter(({ cells }) => valueOf(cells[column]));
     const values = new Set(rows.map(({ cells }) => valueOf(cells[column])));
@@ -125,5 +125,6 @@
     (table.closest(".pst-scrollable-table-container") ?? table).before(bar);
   };
 
-  document.querySelectorAll("table:has(th .predict)").forEach(offer);
+  const heads = [...document.querySelectorAll("th .predict")];
+  [...new Set(heads.map((head) => head.closest("table")))].forEach(offer);
 })();
