@@ -84,7 +84,8 @@ def without_buttons(tab: Page, selector: str) -> str | None:
     return tab.evaluate(
         """(selector) => {
           const copy = document.querySelector(selector).cloneNode(true);
-          for (const each of copy.querySelectorAll(".copybtn, #tip")) each.remove();
+          const buttons = copy.querySelectorAll(".copybtn, #tip, .predict-bar");
+          for (const each of buttons) each.remove();
           return copy.textContent;
         }""",
         selector,

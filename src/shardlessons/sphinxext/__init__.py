@@ -32,6 +32,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from shardlessons.sphinxext._ledger import setup_ledger
     from shardlessons.sphinxext._notation import setup_notation
     from shardlessons.sphinxext._platforms import setup_platforms
+    from shardlessons.sphinxext._predict import setup_predict
     from shardlessons.sphinxext._report import setup_report
     from shardlessons.sphinxext._since import setup_since
     from shardlessons.sphinxext._since_table import setup_since_table
@@ -48,6 +49,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_check(app)
     setup_examples(app)
     setup_notation(app)
+    setup_predict(app)
     setup_foot(app)
     setup_terms(app)
     setup_since(app)
