@@ -70,6 +70,8 @@ def _visit_html(self: Any, node: runnable_block) -> None:
     except nodes.SkipNode:
         pass
     html = "".join(self.body[start:])
+    if self.builder.embedded:  # in a book, nothing is copied by a button
+        raise nodes.SkipNode
     hidden = f'<span class="prelude" hidden>{escape(node["prelude"])}\n\n</span>'
     self.body[start:] = [html.replace("<pre>", f"<pre>{hidden}", 1)]
     raise nodes.SkipNode

@@ -67,7 +67,7 @@ def _describe(
 def _map(app: Sphinx, error: Exception | None) -> None:
     """Write the addresses of all pages, and where that list is."""
     base = app.config.html_baseurl
-    if error or app.builder.format != "html" or not base:
+    if error or app.builder.format != "html" or app.builder.embedded or not base:
         return
     orphans = {page for page, meta in app.env.metadata.items() if "orphan" in meta}
     urls = "".join(

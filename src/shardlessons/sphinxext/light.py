@@ -57,7 +57,7 @@ class _Assets:
                     found[str(file.filename).removeprefix("_static/")] = None
 
     def write(self, app: Sphinx, error: Exception | None) -> None:
-        if error or app.builder.format != "html":
+        if error or app.builder.format != "html" or app.builder.embedded:
             return
         static = app.outdir / "_static"
         pages = sorted(app.outdir.rglob("*.html"))
