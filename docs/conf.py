@@ -19,6 +19,7 @@ extensions = [
     "shardlessons.sphinxext.light",  # one style sheet and one script a page
     "shardlessons.sphinxext.found",  # descriptions, previews, a map of the site
     "shardlessons.sphinxext.cards",  # the picture of each preview
+    "shardlessons.sphinxext.book",  # the same pages as EPUB and PDF
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["README.md", "examples"]
@@ -87,6 +88,20 @@ html_theme_options = {
     "article_header_end": ["header-buttons.html"],
     "primary_sidebar_end": [],  # no place for advertisements
 }
+
+# --- Book: https://www.sphinx-doc.org/en/master/usage/configuration.html#options-for-epub-output
+
+epub_theme = "shardlessons_book"
+epub_cover = ("_static/cover.svg", "cover.html")  # drawn by the build
+epub_description = "Which sharding comes out, what each device holds, what travels."
+epub_contributor = author
+epub_identifier = epub_uid = project
+epub_tocscope = "includehidden"
+epub_tocdepth = 2
+epub_tocdup = False
+epub_show_urls = "no"
+epub_use_index = False
+epub_exclude_files = ["404.xhtml"]
 
 # --- Copying: https://sphinx-copybutton.readthedocs.io/en/latest/use.html
 

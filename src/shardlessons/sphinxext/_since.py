@@ -173,6 +173,8 @@ def _mark(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 + f"#{row_id(docname, anchor)}"
             )
             _put(node, _link(target, others(stretches, here)))
+    if app.builder.embedded:  # in a book, no script asks for them
+        return
     place = next(doctree.findall(nodes.section), doctree)
     place += _data(app, docname, history, {"texts": list(texts), "facts": data})
 
