@@ -158,9 +158,11 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests; arguments go to pytest."""
+    """Run all tests, a process a core; or those that the arguments name."""
     sync(session, "tests")
-    session.run("pytest", *session.posargs, env=ENV)
+    # What takes longest comes first, as tests/conftest.py has sorted it.
+    whole = ["-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder"]
+    session.run("pytest", *(session.posargs or whole), env=ENV)
 
 
 @nox.session(default=False)

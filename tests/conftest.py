@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,33 @@ def real_site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Build]:
     return folder, built
 
 
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Have the run say something in its summary, from whichever process."""
+    return lambda text: record_property("told", text)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [r for kind in ("passed", "failed") for r in terminalreporter.getreports(kind)]
+    for report in reports:
+        for name, text in report.user_properties:
+            if name == "told":
+                terminalreporter.write_line(text)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Last of all, what builds the site in a copy of the tree."""
-    items.sort(key=lambda item: "published" in getattr(item, "fixturenames", ()))
+    """First of all, and in one process, what needs the site as built.
+
+    Of several processes, each takes one file after another.
+    """
+
+    def needs_site(item: pytest.Item) -> bool:
+        return not {"real_site", "published"}.isdisjoint(
+            getattr(item, "fixturenames", ())
+        )
+
+    items.sort(key=lambda item: not needs_site(item))
+    for item in items:
+        group = "the site" if needs_site(item) else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))

@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from site_builder import Build, build_copy, copy_tree
 
 from shardlessons.sphinxext._rules import proves_nothing
@@ -76,7 +76,7 @@ def mutate(root: Path, facts: list[dict[str, Any]]) -> Counter[tuple[str, int]]:
 def test_every_changed_value_is_named_at_its_line(
     real_site: tuple[Path, Build],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    tell: Callable[[str], None],
 ) -> None:
     _, built = real_site
     # A change to what this platform cannot ask shows on one that can.
@@ -85,11 +85,11 @@ def test_every_changed_value_is_named_at_its_line(
     changed = mutate(tmp_path, facts)
     said = Counter((s.file, s.line) for s in build_copy(tmp_path).said)
 
-    with capsys.disabled():
-        caught = sum((changed & said).values())
-        print(
-            f"\nmutation: {sum(changed.values())} written values changed "
-            f"in {len(facts)} facts, {caught} reported at their line"
-        )
+    caught = sum((changed & said).values())
+    tell(
+        f"mutation: {sum(changed.values())} written values changed "
+        f"in {len(facts)} facts, {caught} reported at their line"
+    )
+
     assert {} == dict(changed - said), "changed and not reported"
     assert {} == dict(said - changed), "reported and not changed"

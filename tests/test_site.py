@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def raises(pre: Tag) -> str | None:
 
 
 def test_every_block_that_can_be_copied_runs_alone(
-    real_site: tuple[Path, Build], capsys: pytest.CaptureFixture[str]
+    real_site: tuple[Path, Build], tell: Callable[[str], None]
 ) -> None:
     _, built = real_site
     recorded = pages_not_asked(built)
@@ -114,10 +115,10 @@ def test_every_block_that_can_be_copied_runs_alone(
     )
     answers = json.loads(done.stdout)
 
-    with capsys.disabled():
-        print(f"\nblocks run alone: {len(blocks)}")
-        if recorded:
-            print(f"pages that {this_platform()} cannot ask: {sorted(recorded)}")
+    tell(f"blocks run alone: {len(blocks)}")
+    if recorded:
+        tell(f"pages that {this_platform()} cannot ask: {sorted(recorded)}")
+
     for block, answer in zip(blocks, answers, strict=True):
         assert (block.error, block.code) == (answer["error"], block.code)
         if block.shown is not None:
@@ -210,13 +211,13 @@ def test_the_pictures_of_the_chapter(real_site: tuple[Path, Build]) -> None:
 
 
 def test_stated_is_proven(
-    real_site: tuple[Path, Build], capsys: pytest.CaptureFixture[str]
+    real_site: tuple[Path, Build], tell: Callable[[str], None]
 ) -> None:
     _, built = real_site
     counts = built.ledger["counts"]
 
-    with capsys.disabled():
-        print(f"\nfacts: {counts}")
+    tell(f"facts: {counts}")
+
     assert counts["stated"] == counts["proven"] + counts["recorded"]
     assert counts["stated"] == len(built.ledger["facts"])
     assert counts["notation"] == len(built.ledger["notation"])
