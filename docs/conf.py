@@ -18,6 +18,7 @@ extensions = [
     "sphinx_copybutton",
     "shardlessons.sphinxext.light",  # one style sheet and one script a page
     "shardlessons.sphinxext.found",  # descriptions, previews, a map of the site
+    "shardlessons.sphinxext.downloads",  # notebook, script, Markdown of each page
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["README.md", "examples"]
@@ -85,6 +86,11 @@ html_theme_options = {
     "article_header_end": ["header-buttons.html"],
     "primary_sidebar_end": [],  # no place for advertisements
 }
+
+# --- Downloads: https://docs.readthedocs.com/platform/stable/reference/environment-variables.html
+
+downloads_repository = os.environ.get("READTHEDOCS_GIT_CLONE_URL", "")
+downloads_revision = os.environ.get("READTHEDOCS_GIT_IDENTIFIER", "")
 
 # --- Copying: https://sphinx-copybutton.readthedocs.io/en/latest/use.html
 
