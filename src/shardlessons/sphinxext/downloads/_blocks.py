@@ -149,13 +149,13 @@ class Blocks(ByClass):
         for item in node.children:
             terms = [c for c in item.children if isinstance(c, nodes.term)]
             named = ", ".join(f"**{self._inline.line(term)}**" for term in terms)
-            items.append(_item("-", f"{named}: {self.text(item[-1])}"))
+            items.append(_item("-", f"{named}:{_after(self.text(item[-1]))}"))
         yield Prose("\n".join(items))
 
     def block_field_list(self, node: nodes.Element) -> Iterator[Piece]:
         yield Prose(
             "\n".join(
-                _item("-", f"**{self._inline.line(name)}**: {_below(self.text(body))}")
+                _item("-", f"**{self._inline.line(name)}**:{_after(self.text(body))}")
                 for name, body in (field.children for field in node.children)
             )
         )
@@ -246,17 +246,16 @@ class Blocks(ByClass):
 
     def _card(self, node: nodes.Element) -> str:
         """An entry of a list, whose title is the card's link."""
-        body, title = [], ""
+        body, title = "", ""
         for part in node.findall(nodes.container):
             if part.get("design_component") == "card-title":
                 title = self._inline.line(part)
-            if part.get("design_component") == "card-body":
-                body = [self.text(part.children[1:])]
-        links = [r for r in node.findall(nodes.reference) if "sd-stretched-link" in
-                 r["classes"] or r.parent.get("classes") == ["sd-stretched-link"]]
-        if links:
-            title = f"[{title}]({self._inline.address(links[0])})"
-        return _item("-", "\n".join([title, *body]))
+            elif part.get("design_component") == "card-body":
+                body = self.text(c for c in part.children if not _is_title(c))
+        link = node[-1].next_node(nodes.reference)
+        if link is not None and "sd-stretched-link" in link["classes"]:
+            title = f"[{title}]({self._inline.address(link)})"
+        return _item("-", f"{title}\n{body}")
 
     def block_desc(self, node: nodes.Element) -> Iterator[Piece]:
         signature, content = node.children[0], node.children[-1]
@@ -279,6 +278,10 @@ def _is_shown(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Element) and SHOWN in node
 
 
+def _is_title(node: nodes.Node) -> bool:
+    return getattr(node, "attributes", {}).get("design_component") == "card-title"
+
+
 def _output(block: nodes.Element) -> Output:
     if SHOWN in block:
         return Shown(block[SHOWN])
@@ -296,9 +299,9 @@ def _item(mark: str, text: str) -> str:
     return f"{mark} {indent(text, pad).strip()}"
 
 
-def _below(text: str) -> str:
-    """A list or a block starts on a line of its own."""
-    return f"\n\n{text}" if text.startswith(("- ", "```", "|")) else text
+def _after(text: str) -> str:
+    """A text behind a colon; a list or a block starts on a line of its own."""
+    return f"\n\n{text}" if text.startswith(("- ", "```", "|")) else f" {text}"
 
 
 def _quoted(text: str) -> str:

@@ -55,12 +55,16 @@ class Inline(ByClass):
         return " ".join(self(node).split())
 
     def inline_Text(self, node: nodes.Text) -> str:
-        return _ACTIVE.sub(r"\\\g<0>", node.astext())
+        return _escaped(node.astext())
+
+    def inline_fact(self, node: nodes.Element) -> str:
+        # As it is written: the quotes of an error text are not typographic.
+        is_code = isinstance(node[0], nodes.literal)
+        return self(node) if is_code else _escaped(node.rawsource)
 
     def inline_inline(self, node: nodes.Element) -> str:
         return self(node)
 
-    inline_fact = inline_inline
     inline_PassthroughTextElement = inline_inline
     inline_abbreviation = inline_inline
     inline_pending_xref = inline_inline
@@ -103,6 +107,10 @@ class Inline(ByClass):
         """Where a link leads, seen from anywhere."""
         uri = reference.get("refuri") or "#" + reference.get("refid", "")
         return urljoin(self._here, uri)
+
+
+def _escaped(text: str) -> str:
+    return _ACTIVE.sub(r"\\\g<0>", text)
 
 
 def code(text: str) -> str:

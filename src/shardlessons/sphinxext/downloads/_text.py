@@ -21,8 +21,8 @@ class Entry:
 def markdown(page: Page) -> str:
     """The text of the page's ``.md``: CommonMark and its tables."""
     parts = [f"# {page.title}", f"From <{page.address}>."]
-    if packages := page.needs.packages:
-        quoted = " ".join(f'"{package}"' for package in packages)
+    if page.cells and page.needs.packages:
+        quoted = " ".join(f'"{package}"' for package in page.needs.packages)
         parts.append(f"The code needs `pip install {quoted}`.")
     return "\n\n".join([*parts, *map(shown_as_text, page.pieces)]) + "\n"
 
