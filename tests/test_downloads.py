@@ -321,7 +321,7 @@ def test_a_notebook_is_valid_and_says_what_it_is(small: Build) -> None:
     first, helper, *_ = read.cells
     nbformat.validate(read)
 
-    assert first.source.startswith(f"# A *small* page\n\nThis is [a page]({BASE}index")
+    assert first.source.startswith(f"# A *small* page\n\nThis is the page <{BASE}index")
     assert helper.source.startswith('%%writefile helper.py\n"""Has')
     assert "python3" == read.metadata.kernelspec.name
 
@@ -407,7 +407,9 @@ def test_only_the_last_value_is_printed() -> None:
 
 
 def test_a_cell_that_raises_may_not_change_where_it_is_indented() -> None:
-    cell = Code('x = """a\nb"""\n1 / 0', (Raised("ZeroDivisionError: division by zero"),))
+    cell = Code(
+        'x = """a\nb"""\n1 / 0', (Raised("ZeroDivisionError: division by zero"),)
+    )
     with pytest.raises(CannotIndent) as raised:
         script(page(cell))
 

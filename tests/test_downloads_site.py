@@ -87,7 +87,16 @@ def environment(folder: Path, packages: tuple[str, ...], wheels: Path) -> Path:
     """A new environment with these packages and Jupyter."""
     uv("venv", "--seed", "--python", sys.executable, folder)
     python = folder / "bin" / "python"
-    uv("pip", "install", "--python", python, "--find-links", wheels, *packages, *JUPYTER)
+    uv(
+        "pip",
+        "install",
+        "--python",
+        python,
+        "--find-links",
+        wheels,
+        *packages,
+        *JUPYTER,
+    )
     return python
 
 
@@ -106,8 +115,11 @@ def run_one(name: str, site: Path, place: Path, python: Path) -> Ran:
         for name, value in os.environ.items()
         if not name.startswith(("JAX_", "XLA_", "PYTHON"))
     }
-    # The first cell finds all that it installs there already.
-    env |= {"PIP_NO_INDEX": "1", "IPYKERNEL_CELL_NAME": "<cell>"}
+    env |= {
+        "JAX_PLATFORMS": "tpu,cpu",  # as where there is a TPU: the first cell chooses
+        "PIP_NO_INDEX": "1",  # all that the first cell installs is there already
+        "IPYKERNEL_CELL_NAME": "<cell>",
+    }
     execute = [python.with_name("jupyter-execute"), "--inplace"]
     results = []
     for command, file in ((execute, f"{name}.ipynb"), ([python], f"{name}.py")):
@@ -154,7 +166,9 @@ def left_open(built: Build, page: str) -> dict[str, str]:
     return {
         fact["expression"]: fact["written"]
         for fact in built.ledger["facts"]
-        if fact["page"] == page and fact["form"] == "expect" and "..." in fact["written"]
+        if fact["page"] == page
+        and fact["form"] == "expect"
+        and "..." in fact["written"]
     }
 
 
@@ -194,7 +208,9 @@ def test_a_script_prints_what_the_build_found(
 ) -> None:
     one = of(page, ran)
     stated = left_open(real_site[1], page)
-    expected = "\n".join(stated.get(source, output) for source, output in cells(one.built))
+    expected = "\n".join(
+        stated.get(source, output) for source, output in cells(one.built)
+    )
     want, got = map(anywhere, (expected, one.script.stdout))
 
     assert (0, "") == (one.script.returncode, one.script.stderr)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from textwrap import indent
-from typing import Any
 
 from docutils import nodes
 
@@ -125,24 +124,19 @@ class Blocks(ByClass):
         yield Prose(f"**{self._inline.line(node)}**")
 
     def block_bullet_list(self, node: nodes.Element) -> Iterator[Piece]:
-        yield Prose(self._items("-" for _ in node.children)(node))
+        yield self._list(node, ["-"] * len(node))
 
     def block_enumerated_list(self, node: nodes.Element) -> Iterator[Piece]:
         start = node.get("start", 1)
-        yield Prose(
-            self._items(f"{start + i}." for i in range(len(node.children)))(node)
-        )
+        yield self._list(node, [f"{start + i}." for i in range(len(node))])
 
-    def _items(self, marks: Any) -> Callable[[nodes.Element], str]:
-        def write(node: nodes.Element) -> str:
-            items = [
-                _item(mark, self.text(item))
-                for mark, item in zip(marks, node.children, strict=True)
-            ]
-            gap = "\n\n" if any("\n\n" in item for item in items) else "\n"
-            return gap.join(items)
-
-        return write
+    def _list(self, node: nodes.Element, marks: list[str]) -> Prose:
+        items = [
+            _item(mark, self.text(item))
+            for mark, item in zip(marks, node.children, strict=True)
+        ]
+        gap = "\n\n" if any("\n\n" in item for item in items) else "\n"
+        return Prose(gap.join(items))
 
     def block_definition_list(self, node: nodes.Element) -> Iterator[Piece]:
         items = []

@@ -52,7 +52,7 @@ def install_line(packages: tuple[str, ...]) -> str:
 
 def _introduction(page: Page) -> str:
     needs = page.needs
-    said = [f"# {page.title}\n", f"This is [a page]({page.address}) as a notebook."]
+    said = [f"# {page.title}\n", f"This is the page <{page.address}> as a notebook."]
     if page.answered:
         jax, version, _, backend = page.answered.split()
         said.append(

@@ -19,7 +19,9 @@ def script(page: Page) -> str:
         parts.append(f"# %%\n{setup}")
     for piece in page.pieces:
         parts.append(
-            _comment(piece.text) if isinstance(piece, Prose) else f"# %%\n{_code(piece)}"
+            _comment(piece.text)
+            if isinstance(piece, Prose)
+            else f"# %%\n{_code(piece)}"
         )
     return "\n\n".join(parts) + "\n"
 
@@ -91,9 +93,7 @@ def _printing(source: str) -> str:
     value = ast.get_source_segment(source, last) or ""
     before = first[0].encode()[: last.col_offset].decode()
     after = lines[stop - 1].encode()[last.end_col_offset :].decode()
-    return "\n".join(
-        [*lines[:start], f"{before}print({value}){after}", *lines[stop:]]
-    )
+    return "\n".join([*lines[:start], f"{before}print({value}){after}", *lines[stop:]])
 
 
 def _going_on(source: str) -> str:
