@@ -20,6 +20,7 @@ extensions = [
     "shardlessons.sphinxext.found",  # descriptions, previews, a map of the site
     "shardlessons.sphinxext.cards",  # the picture of each preview
     "shardlessons.sphinxext.book",  # the same pages as EPUB and PDF
+    "shardlessons.sphinxext.downloads",  # notebook, script, Markdown of each page
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["README.md", "examples"]
@@ -102,6 +103,11 @@ epub_tocdup = False
 epub_show_urls = "no"
 epub_use_index = False
 epub_exclude_files = ["404.xhtml"]
+
+# --- Downloads: https://docs.readthedocs.com/platform/stable/reference/environment-variables.html
+
+downloads_repository = os.environ.get("READTHEDOCS_GIT_CLONE_URL", "")
+downloads_revision = os.environ.get("READTHEDOCS_GIT_IDENTIFIER", "")
 
 # --- Copying: https://sphinx-copybutton.readthedocs.io/en/latest/use.html
 

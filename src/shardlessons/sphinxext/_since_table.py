@@ -20,6 +20,7 @@ from shardlessons.sphinxext._since import (
     others,
     row_id,
 )
+from shardlessons.sphinxext.downloads._inline import code
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -104,13 +105,19 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             for page in _in_order(app.env, history)
             if (rows := _rows(app, docname, page, history))
         ]
-        html = _template().render(
-            releases=list(history.releases),
-            without=history.releases,
-            groups=groups,
-            kinds=_history.KINDS,
+        content = {
+            "releases": list(history.releases),
+            "without": history.releases,
+            "groups": groups,
+            "kinds": _history.KINDS,
+        }
+        forms = {"html": "since.html", "markdown": "since.md"}
+        node.replace_self(
+            [
+                nodes.raw("", _template(name).render(content), format=form)
+                for form, name in forms.items()
+            ]
         )
-        node.replace_self(nodes.raw("", html, format="html"))
 
 
 def _in_order(env: BuildEnvironment, history: History) -> list[str]:
@@ -164,12 +171,15 @@ def _sections(doctree: nodes.document) -> dict[str, str]:
     return found
 
 
-def _template() -> jinja2.Template:
-    loader = jinja2.PackageLoader("shardlessons.sphinxext")
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.PackageLoader("shardlessons.sphinxext"),
+        autoescape=jinja2.select_autoescape(["html"]),
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return environment.get_template("since.html")
+    environment.filters["code"] = code
+    return environment.get_template(name)
 
 
 def setup_since_table(app: Sphinx) -> None:

@@ -1,0 +1,94 @@
+"""What a page's cells need to run: packages, files, settings."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+
+from shardlessons.sphinxext.downloads._pieces import Needs
+
+_NAME = re.compile(r"[\w.-]+")
+
+
+class UnknownPackage(Exception):
+    """A cell imports what no package that is installed here brings."""
+
+
+def needs_of(
+    sources: Iterable[str],
+    files: Mapping[str, str],
+    *,
+    answered: str,
+    extras: Iterable[str] = (),
+    platforms: tuple[str, ...] = (),
+) -> Needs:
+    """What cells need that run as they did here.
+
+    Args:
+        sources: the code of the cells.
+        files: Python files that they may import, by path.
+        answered: which jax ran them, as ``jax 0.10.2 on cpu``; or empty.
+        extras: of this package.
+        platforms: where the packages are published; empty if everywhere.
+
+    Raises:
+        UnknownPackage: an import is of no package that is installed.
+    """
+    modules = {
+        module for source in (*sources, *files.values()) for module in _imported(source)
+    }
+    modules -= sys.stdlib_module_names
+    modules -= {path.rpartition("/")[2].removesuffix(".py") for path in files}
+    packages = {_package(module) for module in modules}
+    settings = {}
+    versions = {package: metadata.version(package) for package in packages}
+    if answered:
+        name, version, _, backend = answered.split()
+        versions[name] = version
+        # What jax brings comes in the release that fits.
+        for brought in _requirements(name):
+            versions.pop(brought, None)
+        settings = {f"{name.upper()}_PLATFORMS": backend}
+    if extras:
+        own = __package__.partition(".")[0]
+        versions[f"{own}[{','.join(sorted(extras))}]"] = versions.pop(own)
+    pinned = tuple(f"{name}=={version}" for name, version in sorted(versions.items()))
+    return Needs(pinned, files, settings, platforms)
+
+
+def _imported(source: str) -> set[str]:
+    """The top level modules that a source imports, anywhere in it."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=aliases):
+                names |= {alias.name for alias in aliases}
+            case ast.ImportFrom(module=str(module), level=0):
+                names.add(module)
+    return {name.partition(".")[0] for name in names}
+
+
+def _package(module: str) -> str:
+    """The package that a module is of; one under edit does not list its own."""
+    found = sorted(set(metadata.packages_distributions().get(module, [module])))
+    if len(found) == 1 and next(metadata.distributions(name=found[0]), None):
+        return found[0]
+    raise UnknownPackage(
+        f"a cell imports {module}, which {' and '.join(found)} have: which package "
+        "is it of?"
+        if len(found) > 1
+        else f"a cell imports {module}, which is of no package that is installed: "
+        "install that, or offer the file on the page with {download}"
+    )
+
+
+def _requirements(package: str) -> set[str]:
+    found = set()
+    for text in metadata.requires(package) or []:
+        requirement, _, marker = text.partition(";")
+        if "extra" not in marker and (name := _NAME.match(requirement)):
+            found.add(name[0].lower().replace("_", "-"))
+    return found

@@ -1,0 +1,111 @@
+"""A page as one plain script: prose as comments, and cells that print."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import indent
+
+from shardlessons.sphinxext.downloads._pieces import Code, Needs, Page, Prose, Shown
+
+
+class CannotIndent(Exception):
+    """A cell whose code is another once it is indented."""
+
+
+def script(page: Page) -> str:
+    """The text of the page's ``.py``, with a ``# %%`` above each part."""
+    parts = [_comment(_introduction(page))]
+    if setup := _setup(page.needs):
+        parts.append(f"# %%\n{setup}")
+    for piece in page.pieces:
+        parts.append(
+            _comment(piece.text)
+            if isinstance(piece, Prose)
+            else f"# %%\n{_code(piece)}"
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _introduction(page: Page) -> str:
+    said = [f"# {page.title}\n", f"This is {page.address} as a script."]
+    if page.answered:
+        said.append(f"The site has what it prints on {page.answered}.")
+    if page.needs.packages:
+        packages = " ".join(f'"{package}"' for package in page.needs.packages)
+        said.append(f"It needs:\n\n    pip install {packages}")
+    if page.needs.platforms:
+        said.append(f"It runs on {' and '.join(page.needs.platforms)}.")
+    return "\n".join(said)
+
+
+def _comment(text: str) -> str:
+    lines = (f"# {line}".rstrip() for line in text.splitlines())
+    return "\n".join(["# %% [markdown]", *lines])
+
+
+def _setup(needs: Needs) -> str:
+    """What comes before the first cell."""
+    lines = []
+    if needs.settings:
+        lines.append("import os")
+    if needs.files:
+        lines.append("from pathlib import Path")
+    if lines:
+        lines.append("")
+    lines += [
+        f'os.environ["{name}"] = "{value}"' for name, value in needs.settings.items()
+    ]
+    for path, text in needs.files.items():
+        lines += [
+            f'file = Path("{path}")',
+            "if not file.exists():",
+            "    file.parent.mkdir(parents=True, exist_ok=True)",
+            f"    file.write_text({_quoted(text)})",
+        ]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    """A literal that reads as the text does, where there is one."""
+    literal = f"r'''{text}'''"
+    try:
+        same = ast.literal_eval(literal) == text
+    except (SyntaxError, ValueError):
+        same = False
+    return literal if same else repr(text)
+
+
+def _code(cell: Code) -> str:
+    source = cell.source
+    if any(isinstance(output, Shown) for output in cell.outputs):
+        source = _printing(source)
+    return _going_on(source) if cell.raises else source
+
+
+def _printing(source: str) -> str:
+    """The code with its last value printed, as a notebook shows it."""
+    last = ast.parse(source).body[-1]
+    if not isinstance(last, ast.Expr):  # something else displays it
+        return source
+    lines = source.splitlines()
+    start, stop = last.lineno - 1, last.end_lineno
+    first = lines[start : start + 1]
+    value = ast.get_source_segment(source, last) or ""
+    before = first[0].encode()[: last.col_offset].decode()
+    after = lines[stop - 1].encode()[last.end_col_offset :].decode()
+    return "\n".join([*lines[:start], f"{before}print({value}){after}", *lines[stop:]])
+
+
+def _going_on(source: str) -> str:
+    """The code with its error printed, so that the script goes on."""
+    inside = indent(source, "    ")
+    tried = f"try:\n{inside}\nexcept Exception as error:\n"
+    tried += '    print(f"{type(error).__name__}: {error}")'
+    (block,) = ast.parse(tried).body
+    assert isinstance(block, ast.Try)
+    if ast.dump(ast.Module(block.body, [])) != ast.dump(ast.parse(source)):
+        raise CannotIndent(
+            "a cell that raises has a string of several lines, which indenting "
+            f"changes: {source.splitlines()[0]}"
+        )
+    return tried
