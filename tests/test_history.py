@@ -99,6 +99,17 @@ def test_the_place_of_an_installation_is_no_part_of_an_error() -> None:
     assert {"check a": found(said).digest} == history.held["index"]
 
 
+def test_the_place_of_an_object_in_memory_is_no_part_of_a_value() -> None:
+    history = merge(
+        [
+            asked("1", fact("a", "<function f at 0x7f00>")),
+            asked("2", fact("a", "<function f at 0x7fff>")),
+        ]
+    )
+
+    assert {"check a": found("<function f>").digest} == history.held["index"]
+
+
 def test_two_facts_of_one_key_are_refused() -> None:
     with pytest.raises(ValueError, match="two facts of index have the key 'check a'"):
         merge([asked("1", fact("a", "1"), fact("a", "2"))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -12,6 +13,8 @@ from shardlessons.sphinxext._page import NoKernel, page_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+_ERROR = re.compile(r"\w+(?:Error|Exception|Warning): ")
 
 
 class fact(nodes.inline):  # noqa: N801 - docutils names nodes so
@@ -63,7 +66,7 @@ class CheckRole(SphinxRole):
 def _node(written: str, expression: str, *anchors: str) -> fact:
     node = fact(written, "", asked=expression, classes=["fact"], facts=anchors)
     plain = written.replace(",", "").replace(".", "").isdigit() or " " in written
-    is_code = not plain or "(" in written or "[" in written
+    is_code = not plain or "(" in written or "[" in written or _ERROR.match(written)
     node += nodes.literal(written, written) if is_code else nodes.Text(written)
     return node
 

@@ -18,12 +18,13 @@ from shardlessons.sphinxext._history import (
 
 _NOT_ASKED = Value("unanswered", "its page could not be read so far")
 # Where a release is installed is no part of what it says, nor is the way
-# through it to an error.
+# through it to an error, nor where an object lies in memory.
 _NOISE = (
     (re.compile(r" \((?:unknown location|/\S+)\)"), ""),
     (re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+"), ""),
     (re.compile(r"(?<!\w)(?:/[^/\s:\"']+)+/(?=[\w.-]+\.py\b)"), ""),
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
+    (re.compile(r" at 0x[0-9a-f]+\b"), ""),
 )
 
 
