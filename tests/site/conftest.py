@@ -26,13 +26,17 @@ def names(site: Path) -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes ``page`` for each page, or ``lesson`` for some."""
+    """Run a test that takes ``page`` for each page; the others for some."""
     folder = metafunc.config.getoption("--site")
     pages = names(folder)
     if "page" in metafunc.fixturenames:
         metafunc.parametrize("page", pages)
     if "lesson" in metafunc.fixturenames:
         metafunc.parametrize("lesson", chapter(folder))
+    if "predicting" in metafunc.fixturenames:
+        texts = {page: (folder / f"{page}.html").read_text("utf-8") for page in pages}
+        marked = [page for page in pages if 'class="predict"' in texts[page]]
+        metafunc.parametrize("predicting", marked)
 
 
 def chapter(site: Path) -> list[str]:

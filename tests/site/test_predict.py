@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from browser import DESKTOP, PHONE, Reader, visit
+from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
 from test_accessible import AXE
 from test_use import WIDER
@@ -157,6 +158,17 @@ def test_each_column_is_asked_for_its_proven_values(
     assert before == table.inner_html()
 
 
+def test_each_table_with_answers_offers_them(lessons: list[str], site: Path) -> None:
+    without = []
+    for page in [*lessons, "surprises", "migrate"]:
+        html = BeautifulSoup((site / f"{page}.html").read_text("utf-8"), "html.parser")
+        for table in html.find_all("table"):
+            if table.select("td ~ td .fact") and not table.select("th .predict"):
+                without.append((page, table.thead.get_text(" ", strip=True)))
+
+    assert [] == without
+
+
 def test_a_page_loaded_again_hides_nothing(reader: Reader) -> None:
     tab, table, bar = six(reader, **DESKTOP)
     before = table.inner_html()
@@ -206,10 +218,10 @@ def test_paper_has_the_answers(reader: Reader, site: Path) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("window", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_axe_finds_nothing_while_predicting(
-    lesson: str, window: dict, scheme: str, reader: Reader
+    predicting: str, window: dict, scheme: str, reader: Reader
 ) -> None:
     tab = reader(**window, color_scheme=scheme).new_page()
-    visit(tab, lesson)
+    visit(tab, predicting)
     tab.add_script_tag(path=AXE)
     for bar in tab.locator(".predict-bar").all():
         bar.get_by_role("button").first.click()
