@@ -1,29 +1,25 @@
-/* What a term means and what a value was asked: shown on hover, on focus of a
-   term's link, and on a tap. Without scripts, hovering a term shows its title. */
+/* What a term means, what a value was asked and where it differs: shown on
+   hover, on focus of a link, and on a tap. Without scripts, the links lead to
+   the glossary and to the table, and the page's source has what was asked. */
 addEventListener("DOMContentLoaded", () => {
   if (!("popover" in HTMLElement.prototype)) return;
 
-  for (const term of document.querySelectorAll("a[title]:has(> .std-term)")) {
-    term.dataset.tip = term.title;
-    term.removeAttribute("title");
-  }
-
-  // What the values of the page were asked is fetched when it is first shown.
+  // The tips of a page are fetched when the first one is shown.
   const root = document.documentElement;
-  const facts = document.querySelectorAll(".fact");
+  const elements = document.querySelectorAll(".fact, a:has(> .std-term)");
   let fetched;
-  const fetchAsked = () =>
+  const fetchTips = () =>
     (fetched ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      script.src = root.dataset.content_root + root.dataset.asked;
+      script.src = root.dataset.content_root + root.dataset.tips;
       script.onload = resolve;
       script.onerror = reject;
       document.head.append(script);
     })
-      .then(() => facts.forEach((fact, number) => (fact.dataset.tip = asked[number])))
+      .then(() => elements.forEach((element, i) => (element.dataset.tip = tips[i])))
       .catch(() => {
         fetched = null;
-        for (const fact of facts) fact.dataset.tip = "What was asked could not be loaded.";
+        for (const each of elements) each.dataset.tip = "This could not be loaded.";
       }));
 
   const tip = document.createElement("div");
@@ -40,9 +36,10 @@ addEventListener("DOMContentLoaded", () => {
     if (element === shown) return;
     hide();
     shown = element;
-    if (element.matches(".fact")) await fetchAsked();
+    const mark = element.matches(".since-mark");
+    if (!mark) await fetchTips();
     if (element !== shown) return; // hidden meanwhile, or another
-    tip.textContent = element.dataset.tip;
+    tip.textContent = mark ? element.textContent : element.dataset.tip;
     if (element.matches("a")) element.setAttribute("aria-describedby", tip.id);
     tip.showPopover();
     const { left, top, bottom } = element.getClientRects()[0];
@@ -57,7 +54,8 @@ addEventListener("DOMContentLoaded", () => {
     shown = null;
     tip.hidePopover();
   };
-  const target = (event) => event.target.closest?.("[data-tip], .fact");
+  const tipped = ".fact, a:has(> .std-term), .since-mark";
+  const target = (event) => event.target.closest?.(tipped);
 
   document.addEventListener("pointerover", (event) => {
     if (event.pointerType !== "mouse") return;
@@ -103,6 +101,6 @@ addEventListener("DOMContentLoaded", () => {
   const button = document.querySelector(".asked-button");
   button?.addEventListener("click", () => {
     button.setAttribute("aria-pressed", root.classList.toggle("asked"));
-    fetchAsked();
+    fetchTips();
   });
 });

@@ -213,7 +213,7 @@ def _data(app: Sphinx, docname: str, history: History, data: dict[str, Any]) -> 
 def _link(target: str, differing: list[tuple[Stretch, str]]) -> nodes.Element:
     said = "; ".join(f"jax {s.releases}: {kind}" for s, kind in differing)
     text = f"Not the same on every release. {said}"
-    link = nodes.reference("", "", refuri=target, reftitle=text, internal=True)
+    link = nodes.reference("", "", refuri=target, internal=True)
     link["classes"].append("since-mark")
     link += nodes.inline(text, text, classes=["since-said"])
     return link

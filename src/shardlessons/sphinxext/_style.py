@@ -17,6 +17,10 @@ from tinycss2.ast import Declaration, Node, ParseError, QualifiedRule
 
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
+_CLASS = re.compile(r"\.([\w-]+)")
+_CLASSES = re.compile(r'\sclass="([^"]*)"')
+_PART_OF_CLASS = re.compile(r"""\[class[*^$~|]?=["']?([\w-]+)""")
+_TAG = re.compile(r"""<[a-z](?:"[^"]*"|'[^']*'|[^"'>])*>""", re.IGNORECASE)
 _WORD = re.compile(r"[\w-]+")
 _READ = re.compile(r"var\(\s*(--[\w-]+)")
 _FONT = re.compile(r"url\((?P<path>[^)]*?(?P<style>fa-\w+)-\d+\.woff2)\)")
@@ -32,6 +36,7 @@ class Names:
     classes: set[str] = field(default_factory=set)
     ids: set[str] = field(default_factory=set)
     properties: set[str] = field(default_factory=set)
+    scripted: set[str] = field(default_factory=set)
 
     def add_page(self, html: str) -> None:
         """Add what stands in a page's markup."""
@@ -42,6 +47,7 @@ class Names:
     def add_script(self, source: str) -> None:
         """Add every word of a script: it may give a page any of them."""
         words = set(_WORD.findall(source))
+        self.scripted.update(words)
         for names in (self.elements, self.classes, self.ids, self.properties):
             names |= words
 
@@ -50,9 +56,11 @@ class _Markup(HTMLParser):
     def __init__(self, names: Names) -> None:
         super().__init__()
         self._names = names
+        self._inside = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._names.elements.add(tag)
+        self._inside = tag
         for name, value in attrs:
             if name == "class":
                 self._names.classes.update((value or "").split())
@@ -60,6 +68,37 @@ class _Markup(HTMLParser):
                 self._names.ids.add(value or "")
             elif name == "style":
                 self._names.properties.update(_WORD.findall(value or ""))
+
+    def handle_data(self, data: str) -> None:
+        if self._inside in ("script", "style"):
+            self._names.scripted.update(_WORD.findall(data))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+
+class Classes:
+    """The classes that a style sheet or a script names."""
+
+    def __init__(self, sheet: str, scripted: set[str]) -> None:
+        self._names = scripted.union(_CLASS.findall(sheet))
+        self._parts = _PART_OF_CLASS.findall(sheet)
+
+    def keep(self, html: str) -> str:
+        """Return a page whose elements have these classes, and no others."""
+        return _TAG.sub(lambda tag: _CLASSES.sub(self._kept, tag[0]), html)
+
+    def _kept(self, attribute: re.Match[str]) -> str:
+        kept = [name for name in attribute[1].split() if self._is_used(name)]
+        return f' class="{" ".join(kept)}"' if kept else ""
+
+    def _is_used(self, name: str) -> bool:
+        # A sheet escapes what is no word: a:b is .a\\:b.
+        return (
+            name in self._names
+            or _WORD.fullmatch(name) is None
+            or any(part in name for part in self._parts)
+        )
 
 
 def prune(sheet: str, names: Names) -> str:

@@ -4,8 +4,9 @@ Add ``shardlessons.sphinxext.light`` to the ``extensions`` of a site whose
 theme is the book theme, and have its ``layout.html`` name ``_static/page.css``
 and ``_static/page.js``. The build writes the two: the style sheets that Sphinx
 would link, without what no page uses, and the scripts, one after the other.
-What the values of a page were asked is a file of its own, which
-``data-asked`` of the page's ``html`` names for a script that shows it.
+Pages lose the classes that neither of the two names.
+What the values of a page were asked and its terms mean is a file of its own,
+which ``data-tips`` of the page's ``html`` names for a script that shows it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import zlib
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
-from shardlessons.sphinxext._style import Names, embed_icons, prune
+from shardlessons.sphinxext._style import Classes, Names, embed_icons, prune
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,9 +35,15 @@ LATER = ["searchtools.js"]
 _COLOUR = re.compile(
     r'(html\[data-theme="\w+"\]) \.highlight(?: \.(\w+))?{([^}]*)}'
 )
-_ASKED = re.compile(r'(<span class="fact"[^>]*?) title="([^"]*)"')
+_TIP = re.compile(
+    r'(<span class="fact"[^>]*?) title="([^"]*)"'
+    r'|(<a [^>]*?) title="([^"]*)"(?=[^>]*><span class="[^"]*\bstd-term\b)'
+)
 _TOKEN = re.compile(r'<span class="([a-z][a-z0-9]{0,2})">([^<]*)</span>')
 _INDENT = re.compile(r"(<pre.*?</pre>|<script.*?</script>)|\s*\n\s*", re.DOTALL)
+# Between these no space is shown.
+_BETWEEN = re.compile(r"\n(?=</?(?:t[dhr]|thead|tbody|li|ul|div|section|meta|link)\b)")
+_WORD = re.compile(r'<span class="pre">([\w.=]+)</span>')
 _LINK = re.compile(r"(_static/page\.(?:css|js))(?:\?v=\w*)?")
 _URL = re.compile(r"url\((?!data:|[\"']?#)[\"']?([^\"')]+)[\"']?\)")
 _MAP = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
@@ -86,10 +93,11 @@ class _Assets:
             (app.outdir / name).write_text(text, "utf-8")
         links = {name: _link(name, text) for name, text in files.items()}
         styled = _styled(files["_static/page.css"])
+        used = Classes(files["_static/page.css"], names.scripted)
         for page in pages:
-            html = _slim(_read(page), styled)
-            html = _LINK.sub(lambda link: links[link[1]], html)
-            page.write_text(_without_asked(html, page, app.outdir), "utf-8")
+            html = _without_tips(_slim(_read(page), styled), page, app.outdir)
+            html = _LINK.sub(lambda link: links[link[1]], used.keep(html))
+            page.write_text(html, "utf-8")
 
 
 def _link(name: str, text: str) -> str:
@@ -97,19 +105,19 @@ def _link(name: str, text: str) -> str:
     return f"{name}?v={zlib.crc32(text.encode()):08x}"
 
 
-def _without_asked(html: str, page: Path, site: Path) -> str:
-    """A page that names the file of what its values were asked, now written."""
-    asked = [unescape(found[2]) for found in _ASKED.finditer(html)]
-    if not asked:
+def _without_tips(html: str, page: Path, site: Path) -> str:
+    """A page that names the file of its tips, which is now written."""
+    tips = [unescape(found[2] or found[4]) for found in _TIP.finditer(html)]
+    if not tips:
         return html
     # A script, and not JSON: a page that lies on a disk may load no other.
-    text = "asked=" + json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
-    name = f"_asked/{page.relative_to(site).with_suffix('.js').as_posix()}"
+    text = "tips=" + json.dumps(tips, ensure_ascii=False, separators=(",", ":"))
+    name = f"_tips/{page.relative_to(site).with_suffix('.js').as_posix()}"
     file = site / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, "utf-8")
-    html = html.replace("<html ", f'<html data-asked="{_link(name, text)}" ', 1)
-    return _ASKED.sub(r"\1", html)
+    html = html.replace("<html ", f'<html data-tips="{_link(name, text)}" ', 1)
+    return _TIP.sub(lambda found: found[1] or found[3], html)
 
 
 def _read(file: Path) -> str:
@@ -124,14 +132,15 @@ def _styled(sheet: str) -> set[str]:
 
 
 def _slim(html: str, styled: set[str]) -> str:
-    """A page without the marks of code that have no style, and unindented."""
+    """A page without the marks of code that change nothing, and unindented."""
 
     def slim(found: re.Match[str]) -> str:
         if found[1] is None:
             return "\n"
         return _TOKEN.sub(lambda m: m[0] if m[1] in styled else m[2], found[1])
 
-    return _INDENT.sub(slim, html)
+    # A word is not broken, whether or not it is marked as one.
+    return _BETWEEN.sub("", _INDENT.sub(slim, _WORD.sub(r"\1", html)))
 
 
 def _rebase(sheet: str, folder: str) -> str:
