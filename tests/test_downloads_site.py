@@ -33,6 +33,7 @@ WITH_CELLS = sorted(
     for page in (ROOT / "docs").glob("*.md")
     if re.search(r"^```\{code-cell\}", page.read_text("utf-8"), re.MULTILINE)
 )
+ENDINGS = ["ipynb", "py"]
 JUPYTER = ["ipykernel", "nbclient"]
 _INSTALL = re.compile(r"^%pip install --quiet (.*)$", re.MULTILINE)
 _PLACE = re.compile(r"\S+:\d+ in ")  # a line of code: a script has its own
@@ -69,11 +70,23 @@ def run_all(pages: list[str], site: Path, folder: Path) -> dict[str, Ran]:
         for number, packages in enumerate(sorted(set(needs.values())))
     }
 
-    def run(name: str) -> Ran:
-        return run_one(name, site, folder / name, pythons[needs[name]])
+    def run(file: Path) -> subprocess.CompletedProcess[str]:
+        return run_alone(file, folder / file.name, pythons[needs[file.stem]])
 
+    files = [site / f"{name}.{ending}" for ending in ENDINGS for name in pages]
+    # What is long takes long, so it begins.
+    files.sort(key=lambda file: file.stat().st_size, reverse=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(pages, pool.map(run, pages), strict=True))
+        done = dict(zip((f.name for f in files), pool.map(run, files), strict=True))
+    return {
+        name: Ran(
+            read(site / f"{name}.ipynb"),
+            read(folder / f"{name}.ipynb" / f"{name}.ipynb"),
+            done[f"{name}.ipynb"],
+            done[f"{name}.py"],
+        )
+        for name in pages
+    }
 
 
 def installed(notebook: nbformat.NotebookNode) -> tuple[str, ...]:
@@ -108,8 +121,12 @@ def uv(*arguments: str | Path) -> None:
     assert 0 == done.returncode, done.stderr
 
 
-def run_one(name: str, site: Path, place: Path, python: Path) -> Ran:
-    """Run a page's notebook and its script."""
+def run_alone(
+    file: Path, folder: Path, python: Path
+) -> subprocess.CompletedProcess[str]:
+    """Run a notebook, in place, or a script, in a folder that has nothing else."""
+    folder.mkdir()
+    shutil.copy(file, folder)
     env = {
         name: value
         for name, value in os.environ.items()
@@ -120,18 +137,11 @@ def run_one(name: str, site: Path, place: Path, python: Path) -> Ran:
         "PIP_NO_INDEX": "1",  # all that the first cell installs is there already
         "IPYKERNEL_CELL_NAME": "<cell>",
     }
-    execute = [python.with_name("jupyter-execute"), "--inplace"]
-    results = []
-    for command, file in ((execute, f"{name}.ipynb"), ([python], f"{name}.py")):
-        folder = place / file.replace(".", "-")  # which holds nothing else
-        folder.mkdir(parents=True)
-        shutil.copy(site / file, folder)
-        done = subprocess.run(
-            [*command, file], cwd=folder, env=env, capture_output=True, text=True
-        )
-        results.append((folder / file, done))
-    [(notebook, execution), (_, script)] = results
-    return Ran(read(site / notebook.name), read(notebook), execution, script)
+    jupyter = [python.with_name("jupyter-execute"), "--inplace"]
+    command = jupyter if file.suffix == ".ipynb" else [python]
+    return subprocess.run(
+        [*command, file.name], cwd=folder, env=env, capture_output=True, text=True
+    )
 
 
 def read(file: Path) -> nbformat.NotebookNode:
@@ -182,7 +192,7 @@ def test_every_page_with_cells_can_be_downloaded(
     real_site: tuple[Path, Build],
 ) -> None:
     _, built = real_site
-    for ending in ("ipynb", "py"):
+    for ending in ENDINGS:
         assert WITH_CELLS == sorted(f.stem for f in built.out.glob(f"*.{ending}"))
 
 
