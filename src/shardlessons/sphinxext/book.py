@@ -12,6 +12,7 @@ of Sphinx's own EPUB builder, which this one is built on::
 
 from __future__ import annotations
 
+import re
 import textwrap
 from html import escape
 from pathlib import Path
@@ -26,15 +27,22 @@ from sphinx_design.dropdown import dropdown_main, dropdown_title
 from shardlessons.sphinxext._ledger import ledger_of
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from sphinx.application import Sphinx
 
 _THEME = Path(__file__).parent / "theme"
 _OPF = "http://www.idpf.org/2007/opf"
 _COVER = "_static/cover.svg"
+_STYLE = re.compile(r'style="[^"]*"')  # of a picture in a page
 
 
 class BookBuilder(Epub3Builder):
     """Sphinx's builder of EPUBs, and what it leaves out of them."""
+
+    def prepare_writing(self, docnames: Set[str]) -> None:
+        super().prepare_writing(docnames)
+        self.domain_indices = []  # the contents name what the reference has
 
     def copy_static_files(self) -> None:
         """Take the theme's style alone: the site's scripts run nowhere here."""
@@ -47,6 +55,14 @@ class BookBuilder(Epub3Builder):
         cover = _cover(self.config.epub_title, title)
         (self.outdir / _COVER).write_text(cover, "utf-8")
         super().handle_finish()
+
+    def get_toc(self) -> None:
+        """List the chapters with their numbers, as the pages have them."""
+        super().get_toc()
+        for entry in self.refnodes:
+            page = entry["refuri"].removesuffix(self.out_suffix)
+            if number := self.env.toc_secnumbers.get(page, {}).get(""):
+                entry["text"] = f"{'.'.join(map(str, number))}. {entry['text']}"
 
     def build_content(self) -> None:
         """Say of each file what a reader has to know before it opens it."""
@@ -85,6 +101,7 @@ def _cover(title: str, subtitle: str) -> str:
 
     mesh = cpu_mesh({"data": 4, "model": 2})
     picture = draw(NamedSharding(mesh, PartitionSpec("data", "model")), (8, 16)).svg
+    place = 'x="60" y="400" width="480" height="340"'
     lines = textwrap.wrap(subtitle, 24)
     texts = "".join(
         f'<text x="60" y="{190 + 40 * i}" font-size="30">{escape(line)}</text>'
@@ -97,8 +114,7 @@ def _cover(title: str, subtitle: str) -> str:
         '<rect width="600" height="800" fill="#fff"/>'
         '<rect width="600" height="16" fill="#0072b2"/>'
         f'<text x="60" y="130" font-size="56" font-weight="700">{escape(title)}</text>'
-        f'{texts}<svg x="60" y="400" width="480" height="340" color="#222832">'
-        f"{picture}</svg></svg>\n"
+        f'{texts}<g color="#222832">{_STYLE.sub(place, picture, count=1)}</g></svg>\n'
     )
 
 
