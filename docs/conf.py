@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "shardlessons.sphinxext.light",  # one style sheet and one script a page
+    "shardlessons.sphinxext.explorer",  # asks the compilers for all it offers
     "shardlessons.sphinxext.found",  # descriptions, previews, a map of the site
     "shardlessons.sphinxext.cards",  # the picture of each preview
     "shardlessons.sphinxext.book",  # the same pages as EPUB and PDF

@@ -1,0 +1,187 @@
+"""The page: a form with a first answer in it, and the table of the most asked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import jinja2
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from shardlessons.sphinxext._clock import today
+from shardlessons.sphinxext.explorer._recorded import index_of, recorded, versions
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_STATIC = Path(__file__).parent / "static"
+_FORMATS = ("html", "latex")  # of builders that show what is read
+_HEAD = ("call", "specs", "output", "arguments", "sent")
+_FOLDER = "explorer_folder"
+
+
+class explorer_form(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+    """The form and its first answer; ``html`` is both."""
+
+
+class ExplorerDirective(SphinxDirective):
+    """Show what the sweep found."""
+
+    def run(self) -> list[nodes.Node]:
+        app = self.env.app
+        if app.builder.format not in _FORMATS:
+            return []
+        cache = app.config.shardlessons_explorer_cache
+        folder = recorded(Path(app.doctreedir), Path(cache).resolve() if cache else None)
+        index = index_of(folder)
+        self.env.metadata[self.env.docname][_FOLDER] = str(folder)
+        form = explorer_form("", html=_html(index, folder), classes=["notation"])
+        return [form, _most_asked(index), _foot(index)]
+
+
+def _html(index: dict[str, Any], folder: Path) -> str:
+    first = index["first"]
+    name = f"{first['operation']}.{index['mesh']}"
+    piece = json.loads((folder / f"{name}.{index['chip']}.json").read_text("utf-8"))
+    tiles = json.loads((folder / f"{name}.tiles.json").read_text("utf-8"))
+    code = piece["code"]
+    for argument, spec in first["specs"].items():
+        code = code.replace(f"{{{argument}}}", spec["code"])
+    labels = {}
+    for operation in index["operations"]:
+        for choices in operation["choices"].values():
+            for specs in choices.values():
+                labels |= {spec["token"]: spec["code"] for spec in specs}
+    offered = {
+        "labels": labels,
+        "operations": {
+            operation["name"]: {
+                "shapes": operation["shapes"],
+                "specs": {
+                    mesh: {
+                        argument: [spec["token"] for spec in specs]
+                        for argument, specs in choices.items()
+                    }
+                    for mesh, choices in operation["choices"].items()
+                },
+            }
+            for operation in index["operations"]
+        },
+    }
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("explorer.html").render(
+        index=index,
+        first=first,
+        operation=next(o for o in index["operations"] if o["name"] == first["operation"]),
+        tiles=tiles,
+        code=code,
+        offered=json.dumps(offered, separators=(",", ":")).replace("<", "\\u003c"),
+        version=_digest(folder),
+        script=f"{zlib.crc32((_STATIC / 'explorer.js').read_bytes()):08x}",
+    )
+
+
+def _digest(folder: Path) -> str:
+    """A name for the answers, so that no browser keeps old ones."""
+    digest = 0
+    for file in sorted(folder.iterdir()):
+        digest = zlib.crc32(file.read_bytes(), digest)
+    return f"{digest:08x}"
+
+
+def _most_asked(index: dict[str, Any]) -> nodes.table:
+    """A table as any other, so that every builder has it."""
+    rows = []
+    for asked in index["most_asked"]:
+        specs = asked["specs"]
+        choice = {"operation": asked["operation"], "mesh": index["mesh"]}
+        choice |= {"chip": index["chip"]}
+        choice |= {name: spec["token"] for name, spec in specs.items()}
+        link = nodes.reference(
+            asked["title"], asked["title"], refuri=f"?{urlencode(choice)}"
+        )
+        output, argument, sent, by = asked["answer"]["row"]
+        given = ", ".join(f"{name} {spec['code']}" for name, spec in specs.items())
+        rows.append(
+            [
+                link,
+                nodes.literal(given, given),
+                nodes.literal(output, output),
+                nodes.Text(f"{argument:,}"),
+                nodes.Text(f"{sent:,}: {by}" if by else "nothing"),
+            ]
+        )
+    sizes = next(m["sizes"] for m in index["meshes"] if m["name"] == index["mesh"])
+    mesh = ", ".join(f"{axis}={size}" for axis, size in sizes.items())
+    table = nodes.table(classes=["notation"])
+    title = f"The most asked, on a mesh {mesh} of CPU devices; bytes of one device."
+    table += nodes.title(title, title)
+    group = nodes.tgroup(cols=len(_HEAD))
+    group += [nodes.colspec(colwidth=1) for _ in _HEAD]
+    group += nodes.thead("", _row(map(nodes.Text, _HEAD)))
+    group += nodes.tbody("", *map(_row, rows))
+    table += group
+    return table
+
+
+def _row(cells: Any) -> nodes.row:
+    paragraphs = (nodes.paragraph("", "", cell) for cell in cells)
+    return nodes.row("", *(nodes.entry("", paragraph) for paragraph in paragraphs))
+
+
+def _foot(index: dict[str, Any]) -> nodes.container:
+    asked = ", ".join(f"{name} {version}" for name, version in versions().items())
+    text = (
+        f"{index['count']:,} answers on this page, {index['refused']:,} of them errors "
+        f"of jax, recorded by the build of {today()} from {asked}."
+    )
+    lacking = [chip["title"] for chip in index["chips"] if chip["lacking"]]
+    if lacking:
+        text += f" This build could not ask the compilers of {' and '.join(lacking)}."
+    foot = nodes.container(classes=["facts-foot", "notation"])
+    foot += nodes.paragraph(text, text)
+    return foot
+
+
+def _visit(self: Any, node: explorer_form) -> None:
+    self.body.append(node["html"])
+    raise nodes.SkipNode
+
+
+def _skip(self: Any, node: explorer_form) -> None:
+    raise nodes.SkipNode
+
+
+def _publish(app: Sphinx, error: Exception | None) -> None:
+    """Copy the answers to where the page's script asks for them."""
+    if error or app.builder.name not in ("html", "dirhtml"):
+        return
+    for meta in app.env.metadata.values():
+        if _FOLDER in meta:
+            target = Path(app.outdir, "_static", "explorer")
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(
+                meta[_FOLDER], target, ignore=shutil.ignore_patterns("index.json")
+            )
+
+
+def _add_files(app: Sphinx) -> None:
+    app.config.html_static_path.append(str(_STATIC))
+    app.add_css_file("explorer.css")
+
+
+def setup_page(app: Sphinx) -> None:
+    """Add ``explorer``."""
+    app.add_config_value("shardlessons_explorer_cache", "", "", str)
+    app.add_node(explorer_form, html=(_visit, None), latex=(_skip, None))
+    app.add_directive("explorer", ExplorerDirective)
+    app.connect("builder-inited", _add_files)
+    app.connect("build-finished", _publish)
