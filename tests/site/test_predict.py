@@ -75,7 +75,7 @@ def test_the_six_calls_by_keyboard_alone(reader: Reader, site: Path) -> None:
     expect(button).to_have_attribute("aria-pressed", "true")
     choices = table.locator("select").first.locator("option").all_inner_texts()
 
-    assert ["choose", *sorted(set(answers))] == choices
+    assert ["?", *sorted(set(answers))] == choices
     assert 0 == table.locator(".fact:visible").count()
     tab.keyboard.press("Tab")
     for number, answer in enumerate(answers):
@@ -87,11 +87,11 @@ def test_the_six_calls_by_keyboard_alone(reader: Reader, site: Path) -> None:
         # Either key settles; after Tab the next row has the focus already.
         tab.keyboard.press("Enter")
         cell = table.locator("tr").nth(number + 1).locator("td").nth(1)
-        words = "right" if number else f"wrong, you chose {guess}"
+        words = "right" if number else f"wrong: {guess}"
 
         expect(cell).to_contain_text(answer)
         expect(cell).to_contain_text("✓ right" if number else f"✗ {words}")
-        expect(bar.get_by_role("status")).to_contain_text(f"{words}: {answer}.")
+        expect(bar.get_by_role("status")).to_contain_text(f"{words}; it is {answer}.")
         rest = f"{len(answers) - number - 1} to go" if number < 5 else "your best: 5"
         expect(bar.get_by_role("status")).to_contain_text(
             f"{number} of {number + 1} right, {rest}"
@@ -152,7 +152,7 @@ def test_each_column_is_asked_for_its_proven_values(
         by_size = sorted({int(n.replace(",", "")) for n in asked})
 
         assert len(asked) == table.locator("select").count()
-        assert ["choose", *(f"{n:,}" for n in by_size)] == choices
+        assert ["?", *(f"{n:,}" for n in by_size)] == choices
     bar.get_by_role("button", name="Predict compiler").click()
 
     assert before == table.inner_html()

@@ -52,7 +52,7 @@
       const select = make(
         "select",
         { class: "predict-choice", "aria-label": label },
-        make("option", { value: "" }, "choose"),
+        make("option", { value: "" }, "?"),
         ...choices.map((value) => make("option", {}, value)),
       );
       cells[column].append(select);
@@ -63,7 +63,7 @@
         const isRight = guess === answer;
         const [sign, name, said] = isRight
           ? ["✓ ", "predict-right", "right"]
-          : ["✗ ", "predict-wrong", `wrong, you chose ${guess}`];
+          : ["✗ ", "predict-wrong", `wrong: ${guess}`];
         const verdict = make("div", { class: name, tabindex: -1 });
         verdict.append(make("span", { "aria-hidden": true }, sign), said);
         done += 1;
@@ -76,7 +76,7 @@
         if (held) verdict.focus({ preventScroll: true });
         select.remove();
         const rest = done < total ? `${total - done} to go` : `your best: ${best(key, right)}`;
-        tell(`${right} of ${done} right, ${rest}`, `${said}: ${answer}.`);
+        tell(`${right} of ${done} right, ${rest}`, `${said}; it is ${answer}.`);
       };
       // With arrow keys a reader passes by values that are no guess yet.
       let passing;
