@@ -6,6 +6,8 @@ import pytest
 from browser import DESKTOP, PHONE, Reader, visit
 
 FIRST_VISIT, NEXT_PAGE = 90_000, 20_000  # bytes, compressed
+# Whole lists, in which a reader looks something up.
+REFERENCE = {"api": 30_000, "since-when": 30_000}
 REQUESTS, BLOCKING = 12, 3
 SHIFT = 0.02
 
@@ -31,7 +33,7 @@ def test_the_next_page_is_lighter(page: str, reader: Reader) -> None:
     seen = visit(tab, page)
 
     print(f"\n{page}: {seen.total} bytes")
-    assert seen.total <= NEXT_PAGE, f"\n{seen}"
+    assert seen.total <= REFERENCE.get(page, NEXT_PAGE), f"\n{seen}"
 
 
 @pytest.mark.parametrize("window", [PHONE, DESKTOP], ids=["phone", "desktop"])
