@@ -29,7 +29,7 @@ def test_a_first_visit_is_light(page: str, reader: Reader, base: str) -> None:
 
 def test_the_next_page_is_lighter(page: str, reader: Reader) -> None:
     tab = reader(**PHONE).new_page()
-    visit(tab, before(page))
+    tab.goto(f"{before(page)}.html")
     seen = visit(tab, page)
 
     print(f"\n{page}: {seen.total} bytes")
@@ -49,7 +49,7 @@ def test_nothing_moves_while_a_page_loads(
               ({ node }) => node?.outerHTML?.slice(0, 200))]);
         }).observe({ type: "layout-shift", buffered: true });"""
     )
-    visit(tab, page)
+    tab.goto(f"{page}.html")
     for _ in range(int(tab.evaluate("document.body.scrollHeight / innerHeight"))):
         tab.mouse.wheel(0, window["viewport"]["height"])
         tab.wait_for_timeout(10)
