@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import re
 import shutil
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from fontTools.ttLib import TTFont
 from site_builder import ROOT, Build, Said, build
 
-from shardlessons.sphinxext._style import Names, embed_icons, prune
+from shardlessons.sphinxext._style import Classes, Names, embed_icons, prune
 
 PAGE = '<div class="card wide"><p id="top" style="color: var(--mine)">Text</p></div>'
 
@@ -78,6 +79,33 @@ def test_a_property_stays_if_something_reads_it() -> None:
 def test_a_sheet_that_cannot_be_cut_is_refused(sheet: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         prune(sheet, names())
+
+
+# --- Classes
+
+
+@pytest.mark.parametrize(
+    ("page", "kept"),
+    [
+        ('<p class="styled gone">', '<p class="styled">'),
+        ('<p class="gone" id="top">', '<p id="top">'),
+        ('<p class="from-script">', '<p class="from-script">'),
+        ('<p class="highlight-python">', '<p class="highlight-python">'),
+        ('<p class="md:wide">', '<p class="md:wide">'),
+        ('<p title="a > b" class="gone">', '<p title="a > b">'),
+        ('class="gone"', 'class="gone"'),
+    ],
+)
+def test_a_class_stays_if_something_names_it(page: str, kept: str) -> None:
+    sheet = 'p.styled{a:1}[class*="highlight-"]{b:1}'
+
+    assert kept == Classes(sheet, {"from-script"}).keep(page)
+
+
+def test_a_script_within_a_page_names_classes() -> None:
+    found = names("<script>let kept;</script><p>other</p><style>.too{}</style>")
+
+    assert {"let", "kept", "too"} == found.scripted
 
 
 # --- Icons
@@ -161,15 +189,44 @@ def test_a_page_loads_one_style_and_one_script(tmp_path: Path) -> None:
 
 
 def test_code_keeps_the_marks_that_have_a_colour(tmp_path: Path) -> None:
-    code = "\n```python\ndef f(x):\n    return 1\n```\n\nIn `text`.\n"
+    code = "\n```python\ndef f(x):\n    return 1\n```\n\nIn `text` and `a-b`.\n"
     html = site(tmp_path, DESCRIBED + code).html()
 
     assert (
         '<pre><span></span><span class="k">def</span> <span class="nf">f</span>(x):\n'
         '    <span class="k">return</span> <span class="mi">1</span>\n</pre>'
     ) in html
-    assert '<span class="pre">text</span>' in html
+    # Only the second could be broken at the end of a line.
+    assert '<code class="docutils literal">text</code>' in html
+    assert '<span class="pre">a-b</span>' in html
 
+
+def test_a_page_names_the_file_of_its_tips(tmp_path: Path) -> None:
+    tipped = (
+        'One <span class="fact" id="x" title="asked: a &lt; &quot;b&quot;">True</span>, '
+        '<a href="#t" title="A word."><span class="xref std-term">term</span></a>, '
+        '<a href="#u" title="stays">link</a>.'
+    )
+    built = site(tmp_path, f"{DESCRIBED}\n{tipped}\n")
+    html = built.html()
+    (source,) = re.findall(r'<html data-tips="([^"?]*)\?v=[0-9a-f]{8}"', html)
+    script = (built.out / source).read_text("utf-8")
+
+    assert "_tips/index.js" == source
+    assert ['asked: a < "b"', "A word."] == json.loads(script.removeprefix("tips="))
+    assert '<span id="x">True</span>' in html
+    assert '<a href="#u" title="stays">link</a>' in html
+    assert "data-tips" not in built.html("search")
+
+
+def test_another_builder_gets_no_light_page(tmp_path: Path) -> None:
+    out = site(tmp_path).out
+    checked = build(tmp_path / "docs", tmp_path / "checked", "-b", "linkcheck")
+
+    assert (out / "_static/page.css").exists()
+    assert (0, "") == (checked.code, checked.stderr)
+    assert not (checked.out / "_static").exists()
+    assert not (checked.out / "sitemap.xml").exists()
 
 def test_a_changed_page_is_written_again(tmp_path: Path) -> None:
     first = site(tmp_path).html()

@@ -46,12 +46,12 @@ def soup(built: Build, page: str) -> BeautifulSoup:
     return BeautifulSoup(built.html(page), "html.parser")
 
 
-def seen(built: Build, page: str) -> BeautifulSoup:
-    """The page without what is hidden in it for copying."""
-    tree = soup(built, page)
-    for hidden in tree.select(".prelude"):
-        hidden.decompose()
-    return tree
+def prelude_of(block: Tag) -> str:
+    """The source that the copy button puts in front of a block."""
+    prelude = block.find_previous("div", class_="tag_prelude")
+    if prelude is None or prelude in block.parents:
+        return ""
+    return prelude.select_one("div.cell_input pre").get_text() + "\n"
 
 
 def cells(built: Build, page: str) -> list[Block]:
@@ -65,7 +65,7 @@ def cells(built: Build, page: str) -> list[Block]:
         blocks.append(
             Block(
                 page,
-                code.get_text(),
+                prelude_of(code) + code.get_text(),
                 text if outputs and not raised else None,
                 text.split(":")[0] if raised else None,
             )
@@ -76,7 +76,7 @@ def cells(built: Build, page: str) -> list[Block]:
 def examples(built: Build, page: str) -> list[Block]:
     """The examples of answers, as the copy button hands them out."""
     return [
-        Block(page, without_prompts(pre), None, raises(pre))
+        Block(page, prelude_of(pre) + without_prompts(pre), None, raises(pre))
         for pre in soup(built, page).select("details.question pre")
     ]
 
@@ -141,7 +141,7 @@ def test_code_fits_its_column(page: str, real_site: tuple[Path, Build]) -> None:
     _, built = real_site
     too_long = [
         line
-        for pre in seen(built, page).select("div.cell_input pre, details pre")
+        for pre in soup(built, page).select("div.cell_input pre, details pre")
         for line in pre.get_text().splitlines()
         if len(line) > 76
     ]

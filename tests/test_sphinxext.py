@@ -133,28 +133,6 @@ def test_a_check_shows_how_it_was_asked(tmp_path: Path) -> None:
     assert '<span class="fact" title="asked: 1 + 2">3</span>' in built.html()
 
 
-def test_later_blocks_carry_the_prelude(tmp_path: Path) -> None:
-    page = (
-        "# A page\n\n"
-        + cell("a = '<'\ndef f(\n):\n    return a", "prelude")
-        + cell("b = a")
-        + ":::{question} What?\n```pycon\n>>> a\n'<'\n```\n:::\n"
-    )
-    html = build_page(tmp_path, page, "-W").html()
-
-    assert (
-        html.count('<span class="prelude" hidden>a = &#x27;&lt;&#x27;\ndef f(\n):')
-        == 1
-    )
-    assert (
-        html.count(
-            '<span class="prelude" hidden>&gt;&gt;&gt; a = &#x27;&lt;&#x27;\n'
-            "&gt;&gt;&gt; def f(\n... ):\n...     return a"
-        )
-        == 1
-    )
-
-
 def test_output_that_comes_in_pieces_is_shown_as_one(tmp_path: Path) -> None:
     page = "# A page\n\n" + cell(
         "import sys, time\n"

@@ -42,10 +42,13 @@ addEventListener("DOMContentLoaded", () => {
     tip.textContent = mark ? element.textContent : element.dataset.tip;
     if (element.matches("a")) element.setAttribute("aria-describedby", tip.id);
     tip.showPopover();
-    const { left, top, bottom } = element.getClientRects()[0];
+    place();
+  };
+  const place = () => {
+    const { left, top, bottom } = shown.getClientRects()[0];
     const { width, height } = tip.getBoundingClientRect();
     const below = bottom + height < innerHeight;
-    tip.style.left = `${Math.max(8, Math.min(left, document.documentElement.clientWidth - width - 8))}px`;
+    tip.style.left = `${Math.max(8, Math.min(left, root.clientWidth - width - 8))}px`;
     tip.style.top = `${below ? bottom : top - height}px`;
   };
   const hide = () => {
@@ -95,7 +98,8 @@ addEventListener("DOMContentLoaded", () => {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
   });
-  document.addEventListener("scroll", hide, { passive: true });
+  // A browser scrolls to what the keyboard reaches.
+  document.addEventListener("scroll", () => shown && place(), { passive: true });
 
   // For readers without a pointer: all that was asked, in the text.
   const button = document.querySelector(".asked-button");

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import DESKTOP, PHONE, Reader, visit
+from browser import DESKTOP, PHONE, Reader
 
 # The style of each element and of what is before and after it, all being open.
 STYLES = """() => {
@@ -52,7 +52,7 @@ def test_the_cut_style_is_the_whole_one(
     cut = (site / "_static/page.css").read_text("utf-8")
     sheets = re.search(r"/\* of: (.*?) \*/", cut)
     tab = reader(**window, color_scheme=scheme).new_page()
-    visit(tab, page)
+    tab.goto(f"{page}.html")
     tab.add_style_tag(content="* { transition: none !important }")
     before = tab.evaluate_handle(STYLES)
     tab.evaluate(WHOLE, sheets[1].split())

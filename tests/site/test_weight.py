@@ -6,6 +6,8 @@ import pytest
 from browser import DESKTOP, PHONE, Reader, visit
 
 FIRST_VISIT, NEXT_PAGE = 90_000, 20_000  # bytes, compressed
+# Whole lists, in which a reader looks something up.
+REFERENCE = {"api": 30_000, "since-when": 30_000}
 REQUESTS, BLOCKING = 12, 3
 SHIFT = 0.02
 
@@ -27,11 +29,11 @@ def test_a_first_visit_is_light(page: str, reader: Reader, base: str) -> None:
 
 def test_the_next_page_is_lighter(page: str, reader: Reader) -> None:
     tab = reader(**PHONE).new_page()
-    visit(tab, before(page))
+    tab.goto(f"{before(page)}.html")
     seen = visit(tab, page)
 
     print(f"\n{page}: {seen.total} bytes")
-    assert seen.total <= NEXT_PAGE, f"\n{seen}"
+    assert seen.total <= REFERENCE.get(page, NEXT_PAGE), f"\n{seen}"
 
 
 @pytest.mark.parametrize("window", [PHONE, DESKTOP], ids=["phone", "desktop"])
@@ -47,7 +49,7 @@ def test_nothing_moves_while_a_page_loads(
               ({ node }) => node?.outerHTML?.slice(0, 200))]);
         }).observe({ type: "layout-shift", buffered: true });"""
     )
-    visit(tab, page)
+    tab.goto(f"{page}.html")
     for _ in range(int(tab.evaluate("document.body.scrollHeight / innerHeight"))):
         tab.mouse.wheel(0, window["viewport"]["height"])
         tab.wait_for_timeout(10)

@@ -42,7 +42,7 @@ _TIP = re.compile(
 _TOKEN = re.compile(r'<span class="([a-z][a-z0-9]{0,2})">([^<]*)</span>')
 _INDENT = re.compile(r"(<pre.*?</pre>|<script.*?</script>)|\s*\n\s*", re.DOTALL)
 # Between these no space is shown.
-_BETWEEN = re.compile(r"\n(?=</?(?:t[dhr]|thead|tbody|li|ul|div|section|meta|link)\b)")
+_BETWEEN = re.compile(r"\n(?=</?(?:t[dhr]|thead|tbody|li|ul|div|section)\b)")
 _WORD = re.compile(r'<span class="pre">([\w.=]+)</span>')
 _LINK = re.compile(r"(_static/page\.(?:css|js))(?:\?v=\w*)?")
 _URL = re.compile(r"url\((?!data:|[\"']?#)[\"']?([^\"')]+)[\"']?\)")
