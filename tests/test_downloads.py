@@ -16,7 +16,7 @@ from site_builder import CONF, ROOT, Build, build, small_site
 
 from shardlessons.sphinxext.downloads._binder import binder_address
 from shardlessons.sphinxext.downloads._inline import code, fence
-from shardlessons.sphinxext.downloads._needs import UnknownPackage, needs_of
+from shardlessons.sphinxext.downloads._needs import CannotInstall, needs_of
 from shardlessons.sphinxext.downloads._notebook import notebook
 from shardlessons.sphinxext.downloads._pieces import (
     Code,
@@ -442,13 +442,22 @@ def test_packages_are_those_that_cells_import() -> None:
 
 
 def test_an_import_of_no_package_is_an_error() -> None:
-    with pytest.raises(UnknownPackage) as raised:
+    with pytest.raises(CannotInstall) as raised:
         needs_of(["import helper"], {}, answered="")
 
     assert () == needs_of(["import helper"], {"a/helper.py": ""}, answered="").packages
     assert (
         "a cell imports helper, which is of no package that is installed: install "
         "that, or offer the file on the page with {download}" == str(raised.value)
+    )
+
+
+def test_extras_are_a_list() -> None:
+    with pytest.raises(CannotInstall) as raised:
+        needs_of([], {}, answered="", extras="tpu")
+
+    assert "extras is 'tpu'; it takes a list, as in extras: [gpu, tpu]" == str(
+        raised.value
     )
 
 

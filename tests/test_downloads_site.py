@@ -36,7 +36,8 @@ WITH_CELLS = sorted(
 ENDINGS = ["ipynb", "py"]
 JUPYTER = ["ipykernel", "nbclient"]
 _INSTALL = re.compile(r"^%pip install --quiet (.*)$", re.MULTILINE)
-_PLACE = re.compile(r"\S+:\d+ in ")  # a line of code: a script has its own
+# A line of code, of which a page may leave the number open: a script has its own.
+_PLACE = re.compile(r"\S+:(?:\d+|\.{3}) in ")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 

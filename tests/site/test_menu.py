@@ -15,14 +15,15 @@ def test_the_menu_of_downloads_opens_by_keyboard(reader: Reader) -> None:
     expect(menu).to_be_hidden()
     tab.keyboard.press("Enter")
     expect(menu).to_be_visible()
+    tab.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    tab.keyboard.press("Enter")
     tab.keyboard.press("Tab")
     expect(tab.get_by_role("link", name="Notebook")).to_be_focused()
     with tab.expect_download() as started:
         tab.keyboard.press("Enter")
 
     assert "placement.ipynb" == started.value.suggested_filename
-    tab.keyboard.press("Escape")
-    expect(menu).to_be_hidden()
 
 
 def test_the_menu_of_downloads_needs_no_script(reader: Reader) -> None:

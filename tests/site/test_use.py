@@ -110,9 +110,9 @@ def without_buttons(tab: Page, selector: str) -> str | None:
     return tab.evaluate(
         """(selector) => {
           const copy = document.querySelector(selector).cloneNode(true);
-          const scripted = ".copybtn, #tip, .since-head, .since-status, .since-filters, .predict-bar, "
-          + "label:has(.since-choice)";
-        for (const each of copy.querySelectorAll(scripted)) each.remove();
+          const scripted = ".copybtn, #tip, .predict-bar, .since-head, "
+            + ".since-status, .since-filters, label:has(.since-choice)";
+          for (const each of copy.querySelectorAll(scripted)) each.remove();
           return copy.textContent.trim();
         }""",
         selector,

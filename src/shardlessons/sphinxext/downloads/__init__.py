@@ -21,7 +21,7 @@ from sphinx.util import logging
 
 from shardlessons.sphinxext.downloads._binder import binder_address
 from shardlessons.sphinxext.downloads._inline import UnknownNode
-from shardlessons.sphinxext.downloads._needs import UnknownPackage
+from shardlessons.sphinxext.downloads._needs import CannotInstall
 from shardlessons.sphinxext.downloads._notebook import notebook
 from shardlessons.sphinxext.downloads._reading import KeepData, page_of
 from shardlessons.sphinxext.downloads._script import CannotIndent, script
@@ -47,7 +47,7 @@ def _write(
         return
     try:
         texts = _texts(app, name, doctree)
-    except (UnknownNode, UnknownPackage, CannotIndent) as error:
+    except (UnknownNode, CannotInstall, CannotIndent) as error:
         logger.warning(
             "the page cannot be downloaded: %s",
             error,

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import metadata
 
 from shardlessons.sphinxext.downloads._pieces import Needs
 
+_OWN = __package__.partition(".")[0]
 _NAME = re.compile(r"[\w.-]+")
 
 
-class UnknownPackage(Exception):
-    """A cell imports what no package that is installed here brings."""
+class CannotInstall(Exception):
+    """What cells need, pip cannot be told."""
 
 
 def needs_of(
@@ -22,7 +24,7 @@ def needs_of(
     files: Mapping[str, str],
     *,
     answered: str,
-    extras: Iterable[str] = (),
+    extras: Collection[str] = (),
     platforms: tuple[str, ...] = (),
 ) -> Needs:
     """What cells need that run as they did here.
@@ -35,7 +37,8 @@ def needs_of(
         platforms: where the packages are published; empty if everywhere.
 
     Raises:
-        UnknownPackage: an import is of no package that is installed.
+        CannotInstall: an import is of no package that is installed, or the
+            extras are no list.
     """
     modules = {
         module for source in (*sources, *files.values()) for module in _imported(source)
@@ -53,8 +56,8 @@ def needs_of(
             versions.pop(brought, None)
         settings = {f"{name.upper()}_PLATFORMS": backend}
     if extras:
-        own = __package__.partition(".")[0]
-        versions[f"{own}[{','.join(sorted(extras))}]"] = versions.pop(own)
+        versions.pop(_OWN, None)
+        versions[_with(extras)] = metadata.version(_OWN)
     pinned = tuple(f"{name}=={version}" for name, version in sorted(versions.items()))
     return Needs(pinned, files, settings, platforms)
 
@@ -71,12 +74,26 @@ def _imported(source: str) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
+def _with(extras: Collection[str]) -> str:
+    """This package with extras."""
+    if isinstance(extras, str):
+        raise CannotInstall(
+            f"extras is {extras!r}; it takes a list, as in extras: [gpu, tpu]"
+        )
+    return f"{_OWN}[{','.join(sorted(extras))}]"
+
+
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()
+
+
 def _package(module: str) -> str:
     """The package that a module is of; one under edit does not list its own."""
-    found = sorted(set(metadata.packages_distributions().get(module, [module])))
+    found = sorted(set(_distributions().get(module, [module])))
     if len(found) == 1 and next(metadata.distributions(name=found[0]), None):
         return found[0]
-    raise UnknownPackage(
+    raise CannotInstall(
         f"a cell imports {module}, which {' and '.join(found)} have: which package "
         "is it of?"
         if len(found) > 1
