@@ -30,6 +30,7 @@ epub_cover = ("_static/cover.svg", "cover.html")
 epub_description = "A small book."
 epub_tocscope = "includehidden"
 epub_use_index = False
+epub_show_urls = "no"
 """
 
 INDEX = """\
@@ -264,7 +265,7 @@ def test_paper_has_what_the_page_has(printed: pypdf.PdfReader) -> None:
     said = text(printed)
 
     assert "The answer is 262,144, and next (page 4) is why." in said
-    assert "Figure 1 Two & two: P('data',)." in said
+    assert "Fig. 1 Two & two: P('data',)." in said
     assert "Table 1.1 Small & plain." in said
     assert "Is it 12? Yes. >>> 3 * 4 12" in said
     assert "https://docs.jax.dev/" in said
