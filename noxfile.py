@@ -118,7 +118,8 @@ def build(session: nox.Session, codes: list[int]) -> Path:
 
     # Never into what an earlier build left, unless asked: Sphinx skips pages
     # that did not change, and with them their failures.
-    for folder in [BUILD / args.builder, *([] if args.read_by else [doctrees])]:
+    kept = [doctrees] if args.read_by else []
+    for folder in {BUILD / args.builder, BUILD / "pages", doctrees}.difference(kept):
         shutil.rmtree(folder, ignore_errors=True)
     if output.exists() and any(output.iterdir()):
         session.error(f"{output} holds files: name a new or an empty folder")
@@ -168,11 +169,10 @@ def build(session: nox.Session, codes: list[int]) -> Path:
 def docs(session: nox.Session) -> None:
     """Build the site; arguments: [builder] [output folder] [--jax VERSION]."""
     output = build(session, codes=[0])
-    books = [file for name in BOOKS.values() if (file := output / name).exists()]
-    if books:
-        session.log(f"The book is at {books[0]}")
+    index, *books = (output / name for name in ["index.html", *BOOKS.values()])
+    for book in filter(Path.exists, books):
+        session.log(f"The book is at {book}")
         return
-    index = output / "index.html"
     session.log(f"The site is at {index if index.exists() else output}")
 
 
