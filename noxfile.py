@@ -30,6 +30,7 @@ BUILD = ROOT / "build"
 # Those of chips, which pages ask where they are published.
 HAS_COMPILERS = (sys.platform, platform.machine()) == ("linux", "x86_64")
 BOOTSTRAP = ROOT / ".nox" / "bootstrap"
+BOOKS = {"epub": "shardlessons.epub", "pdf": "shardlessons.pdf"}
 
 
 def locked_uv() -> tuple[str, list[str]]:
@@ -104,23 +105,28 @@ def sync(session: nox.Session, group: str) -> None:
 def build(session: nox.Session, codes: list[int]) -> Path:
     """Build the site from nothing, as the session's arguments ask."""
     parser = argparse.ArgumentParser(prog=f"nox -s {session.name} --")
-    builders = ["html", "dirhtml", "linkcheck"]
+    builders = ["html", "dirhtml", "linkcheck", *BOOKS]
     parser.add_argument("builder", nargs="?", choices=builders, default="html")
     parser.add_argument("output", nargs="?", type=Path, help="a new or empty folder")
     parser.add_argument("--jax", metavar="VERSION", help="in place of the locked one")
+    parser.add_argument("--read-by", metavar="BUILDER", help="whose pages to take")
     args = parser.parse_args(session.posargs)
     output = (args.output or BUILD / args.builder).resolve()
-    doctrees = BUILD / "doctrees" / args.builder
+    doctrees = BUILD / "doctrees" / (args.read_by or args.builder)
+    if args.read_by and not doctrees.exists():
+        session.error(f"no page is read: run nox -s docs -- {args.read_by} first")
 
-    # Never into what an earlier build left: Sphinx skips pages that did not
-    # change, and with them their failures.
-    for folder in [BUILD / args.builder, doctrees]:
+    # Never into what an earlier build left, unless asked: Sphinx skips pages
+    # that did not change, and with them their failures.
+    kept = [doctrees] if args.read_by else []
+    for folder in {BUILD / args.builder, BUILD / "pages", doctrees}.difference(kept):
         shutil.rmtree(folder, ignore_errors=True)
     if output.exists() and any(output.iterdir()):
         session.error(f"{output} holds files: name a new or an empty folder")
 
     # JAX finds compilers of another release, and complains.
-    sync(session, "pages" if args.jax else "docs")
+    printed = args.builder == "pdf"
+    sync(session, "pages" if args.jax else "book" if printed else "docs")
     env = dict(ENV)
     if args.jax:
         # Laid over the environment, which stays as locked, with the compilers
@@ -133,6 +139,7 @@ def build(session: nox.Session, codes: list[int]) -> Path:
         session.run_install(*uv_pip, *jax)
         env["PYTHONPATH"] = overlay
 
+    written = BUILD / "pages" if args.builder in BOOKS else output
     session.run(
         "sphinx-build",
         "-n",  # a cross-reference that finds nothing is a warning
@@ -140,11 +147,21 @@ def build(session: nox.Session, codes: list[int]) -> Path:
         "--keep-going",  # but only once all of them have been shown
         *("-j", "auto"),  # a process a core
         *("-d", doctrees),  # outside of what is published
-        *("-b", args.builder),
-        *("docs", output),
+        *("-b", "epub" if printed else args.builder),
+        *("docs", written),
         env=env,
         success_codes=codes,
     )
+    if args.builder in BOOKS:
+        # One file alone is published.
+        output.mkdir(parents=True, exist_ok=True)
+        epub, book = written / "shardlessons.epub", output / BOOKS[args.builder]
+        if printed:
+            command = ["python", "-m", "shardlessons.sphinxext.pdf", epub, book]
+            session.run(*command, env=env)
+        else:
+            shutil.copy(epub, book)
+        shutil.rmtree(written)
     return output
 
 
@@ -152,7 +169,10 @@ def build(session: nox.Session, codes: list[int]) -> Path:
 def docs(session: nox.Session) -> None:
     """Build the site; arguments: [builder] [output folder] [--jax VERSION]."""
     output = build(session, codes=[0])
-    index = output / "index.html"
+    index, *books = (output / name for name in ["index.html", *BOOKS.values()])
+    for book in filter(Path.exists, books):
+        session.log(f"The book is at {book}")
+        return
     session.log(f"The site is at {index if index.exists() else output}")
 
 

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
+import pypdf
 import pytest
 import yaml
+from packages import missing
 from site_builder import DATE, Build
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +27,9 @@ NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # The interpreter that made this environment: the environment has no pip.
 PYTHON = Path(sys._base_executable)
+# The page whose values the printed book is searched for, as the ledger has them.
+BYTES = ("bytes", "check")
+NOT_IN_THE_BOOK = {f"{name}.html" for name in ("404", "genindex", "py-modindex", "search")}
 # Settings of the session that runs the tests, which no fresh machine has.
 SESSION = {"PYTHONPATH", "UV_PROJECT_ENVIRONMENT", "UV_PYTHON", "VIRTUAL_ENV"}
 
@@ -91,9 +96,13 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
 
 
 def test_read_the_docs_runs_the_command_of_the_readme() -> None:
-    (command,) = read_the_docs()
+    steps = read_the_docs()
+    docs = commands()[0]
 
-    assert command == f"{commands()[0]} -- html $READTHEDOCS_OUTPUT/html"
+    assert steps["html"] == [f"{docs} -- html $READTHEDOCS_OUTPUT/html"]
+    for kind in ("epub", "pdf"):
+        output = f"{kind} $READTHEDOCS_OUTPUT/{kind}"
+        assert steps[kind] == [f"{docs} -- {output} --read-by html"]
 
 
 def test_readme_example_prints_what_it_says() -> None:
@@ -155,14 +164,15 @@ def test_an_older_python_is_told_so_in_one_line() -> None:
 # --- The builds: each makes an environment and runs every page
 
 
-def read_the_docs() -> list[str]:
-    """The commands of .readthedocs.yaml, all in the step that builds HTML."""
+def read_the_docs() -> dict[str, list[str]]:
+    """The commands of .readthedocs.yaml, by what they build."""
     config = yaml.safe_load((ROOT / ".readthedocs.yaml").read_text(encoding="utf-8"))
 
-    assert list(config) == ["version", "build"]
+    assert list(config) == ["version", "formats", "build"]
     assert list(config["build"]["jobs"]) == ["build"]
-    assert list(config["build"]["jobs"]["build"]) == ["html"]
-    return config["build"]["jobs"]["build"]["html"]
+    steps = config["build"]["jobs"]["build"]
+    assert ["html", *config["formats"]] == list(steps)
+    return steps
 
 
 def assert_clean(result: subprocess.CompletedProcess[str]) -> None:
@@ -178,13 +188,50 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = checkout(tmp_path_factory.mktemp("published") / "tree")
     output = tree / "_readthedocs"
     index = output / "html/index.html"
-    for command in read_the_docs():
-        dated = {"SOURCE_DATE_EPOCH": DATE, "READTHEDOCS_OUTPUT": str(output)}
-        result = run(command, tree, **dated)
+    for command in read_the_docs()["html"]:
+        result = run(command, tree, **published_to(output))
         assert_clean(result)
 
         assert f"The site is at {index}\n" in result.stdout
     return output / "html"
+
+
+def published_to(output: Path) -> dict[str, str]:
+    return {"SOURCE_DATE_EPOCH": DATE, "READTHEDOCS_OUTPUT": str(output)}
+
+
+@pytest.fixture(scope="module")
+def books(published: Path) -> Path:
+    """What the other steps leave beside the site."""
+    if gone := missing():
+        pytest.skip(f"printing needs {', '.join(gone)}, and only root can install them")
+    output = published.parent
+    for kind in ("epub", "pdf"):
+        for command in read_the_docs()[kind]:
+            result = run(command, output.parent, **published_to(output))
+            assert_clean(result)
+
+            assert "reading sources... [" not in result.stdout
+    return output
+
+
+def test_read_the_docs_publishes_a_file_of_each_book(books: Path) -> None:
+    for kind in ("epub", "pdf"):
+        assert [f"shardlessons.{kind}"] == [f.name for f in (books / kind).iterdir()]
+
+
+def test_the_printed_book_has_every_page_and_its_values(
+    books: Path, published: Path
+) -> None:
+    printed = pypdf.PdfReader(books / "pdf/shardlessons.pdf")
+    chapters = [one["/Title"] for one in printed.outline if not isinstance(one, list)]
+    said = "".join("".join(page.extract_text().split()) for page in printed.pages)
+    facts = json.loads((published / "facts.json").read_text("utf-8"))["facts"]
+    of_bytes = [f["written"] for f in facts if (f["page"], f["form"]) == BYTES]
+
+    assert len(chapters) == len(set(pages(published)) - NOT_IN_THE_BOOK)
+    assert [v for v in of_bytes if "".join(v.split()) not in said] == []
+    assert "\ufffd" not in said  # a sign that no font has
 
 
 def test_read_the_docs_publishes_the_site(published: Path) -> None:

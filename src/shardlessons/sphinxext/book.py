@@ -22,6 +22,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from docutils import nodes
 from sphinx.builders.epub3 import Epub3Builder
+from sphinx.util import logging
 from sphinx_design.dropdown import dropdown_main, dropdown_title
 
 from shardlessons.sphinxext._ledger import ledger_of
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Set
 
     from sphinx.application import Sphinx
+
+logger = logging.getLogger(__name__)
 
 _THEME = Path(__file__).parent / "theme"
 _OPF = "http://www.idpf.org/2007/opf"
@@ -74,12 +77,21 @@ class BookBuilder(Epub3Builder):
             name = item.attrib["href"]
             if name == _COVER:
                 item.set("properties", "cover-image")
-            elif name.removesuffix(self.out_suffix) in self.env.found_docs:
-                if "<svg" in (self.outdir / name).read_text("utf-8"):
+            elif (page := name.removesuffix(self.out_suffix)) in self.env.found_docs:
+                if self._has_picture(page):
                     item.set("properties", "svg")
         package.write(
             self.outdir / "content.opf", encoding="utf-8", xml_declaration=True
         )
+
+    def _has_picture(self, page: str) -> bool:
+        try:
+            tree = ElementTree.parse(self.outdir / f"{page}{self.out_suffix}")
+        except ElementTree.ParseError as error:
+            said = "no reader opens the page, since its HTML is no XML: %s"
+            logger.warning(said, error, location=page, type="epub", subtype="xml")
+            return False
+        return next(tree.iter("{http://www.w3.org/2000/svg}svg"), None) is not None
 
     def build_epub(self) -> None:
         """Date no file in the archive, so that the same pages are the same book."""

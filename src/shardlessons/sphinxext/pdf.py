@@ -37,12 +37,16 @@ def print_book(epub: Path, pdf: Path) -> None:
         pdf: the file to write.
 
     Raises:
-        CannotPrint: a link leads nowhere, a file is missing, or the printer
-            does not know what a style asks for.
+        CannotPrint: Pango is not installed, a link leads nowhere, a file is
+            missing, or the printer does not know what a style asks for.
     """
-    # Loads Pango, which a machine may lack that only builds pages.
-    from weasyprint import CSS, HTML
-
+    try:
+        from weasyprint import CSS, HTML
+    except OSError as error:  # a machine may lack Pango that only builds pages
+        raise CannotPrint(
+            f"{error}\nInstall Pango and the fonts: on Debian and Ubuntu, the "
+            "packages that .readthedocs.yaml lists under apt_packages"
+        ) from error
     complaints: list[str] = []
     listener = logging.Handler(logging.WARNING)
     listener.emit = lambda record: complaints.append(record.getMessage())
