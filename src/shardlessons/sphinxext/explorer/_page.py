@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _STATIC = Path(__file__).parent / "static"
 _FORMATS = ("html", "latex")  # of builders that show what is read
-_HEAD = ("call", "specs", "output", "arguments", "sent")
+_HEAD = ("call", "output", "arguments", "sent")
 _FOLDER = "explorer_folder"
 
 
@@ -109,14 +110,16 @@ def _most_asked(index: dict[str, Any]) -> nodes.table:
             asked["title"], asked["title"], refuri=f"?{urlencode(choice)}"
         )
         output, argument, sent, by = asked["answer"]["row"]
-        given = ", ".join(f"{name} {spec['code']}" for name, spec in specs.items())
+        call = nodes.line_block("", nodes.line("", "", link))
+        for name, spec in specs.items():
+            given = f"{name}: {spec['code']}"
+            call += nodes.line("", "", nodes.literal(given, given))
         rows.append(
             [
-                link,
-                nodes.literal(given, given),
-                nodes.literal(output, output),
-                nodes.Text(f"{argument:,}"),
-                nodes.Text(f"{sent:,}: {by}" if by else "nothing"),
+                call,
+                _cell(nodes.literal(output, output)),
+                _cell(nodes.Text(f"{argument:,}")),
+                _cell(nodes.Text(f"{sent:,}: {by}" if by else "nothing")),
             ]
         )
     sizes = next(m["sizes"] for m in index["meshes"] if m["name"] == index["mesh"])
@@ -126,15 +129,18 @@ def _most_asked(index: dict[str, Any]) -> nodes.table:
     table += nodes.title(title, title)
     group = nodes.tgroup(cols=len(_HEAD))
     group += [nodes.colspec(colwidth=1) for _ in _HEAD]
-    group += nodes.thead("", _row(map(nodes.Text, _HEAD)))
+    group += nodes.thead("", _row(_cell(nodes.Text(text)) for text in _HEAD))
     group += nodes.tbody("", *map(_row, rows))
     table += group
     return table
 
 
-def _row(cells: Any) -> nodes.row:
-    paragraphs = (nodes.paragraph("", "", cell) for cell in cells)
-    return nodes.row("", *(nodes.entry("", paragraph) for paragraph in paragraphs))
+def _cell(text: nodes.Node) -> nodes.paragraph:
+    return nodes.paragraph("", "", text)
+
+
+def _row(cells: Iterable[nodes.Node]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", cell) for cell in cells))
 
 
 def _foot(index: dict[str, Any]) -> nodes.container:
