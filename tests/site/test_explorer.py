@@ -159,8 +159,9 @@ def test_without_scripts_there_is_an_answer_and_the_most_asked(
     expect(tab.locator(".explorer-report")).to_be_visible()
     rows = tab.locator("table.notation tbody tr")
     found = answer(site, "sum_rows.4x2.cpu", "data.model")["row"]
-    for shown in (found[0], f"{found[1]:,}", f"{found[2]:,}: {found[3]}"):
-        expect(rows.nth(1)).to_contain_text(shown)
+    shown = [*found["out"], f"{found['argument']:,}", f"{found['sent']:,}", *found["by"]]
+    for text in shown:
+        expect(rows.nth(1)).to_contain_text(text)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

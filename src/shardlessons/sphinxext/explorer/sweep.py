@@ -107,13 +107,18 @@ class Questions:
         )
         return {
             "said": said,
+            "row": {
+                "out": out,
+                "argument": reading.bytes.argument,
+                "sent": sent.bytes,
+                "by": by,
+            },
             "html": _report.html(reading),
             "tiles": [
                 [leaf.path, _report.sharding_text(leaf.sharding), self.pictures.add(leaf)]
                 for leaf in (*reading.inputs, *reading.outputs)
                 if 0 < len(leaf.shape) <= _DRAWN and leaf.sharding is not None
             ],
-            "row": [", ".join(out), reading.bytes.argument, sent.bytes, ", ".join(by)],
         }
 
 
