@@ -147,6 +147,7 @@ def build(session: nox.Session, codes: list[int]) -> Path:
         "--keep-going",  # but only once all of them have been shown
         *("-j", "auto"),  # a process a core
         *("-d", doctrees),  # outside of what is published
+        *("-D", f"shardlessons_explorer_cache={BUILD / 'explorer'}"),
         *("-b", "epub" if printed else args.builder),
         *("docs", written),
         env=env,
@@ -224,6 +225,7 @@ def live(session: nox.Session) -> None:
     sync(session, "live")
     shutil.rmtree(BUILD / "live", ignore_errors=True)
     options = ["-n", "-j", "auto", "--host", "127.0.0.1", "--watch", "src"]
+    options += ["-D", f"shardlessons_explorer_cache={BUILD / 'explorer'}"]
     folders = ["docs", BUILD / "live"]
     session.run("sphinx-autobuild", *options, *session.posargs, *folders, env=ENV)
 

@@ -90,6 +90,7 @@ def build_copy(folder: Path) -> Build:
         folder / "docs",
         folder / "out",
         *("-E", "-n", "-j", "auto"),
+        *("-D", f"shardlessons_explorer_cache={ROOT / 'build/explorer'}"),
         PYTHONPATH=str(folder / "src"),
         SOURCE_DATE_EPOCH=DATE,
     )

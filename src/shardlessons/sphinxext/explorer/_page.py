@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -14,15 +15,22 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from shardlessons.sphinxext._clock import today
-from shardlessons.sphinxext.explorer._recorded import index_of, recorded, versions
+from shardlessons.sphinxext.explorer._recorded import (
+    index_of,
+    key,
+    recorded,
+    versions,
+)
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 _STATIC = Path(__file__).parent / "static"
 _FORMATS = ("html", "latex")  # of builders that show what is read
-_HEAD = ("call", "specs", "output", "arguments", "sent")
-_FOLDER = "explorer_folder"
+_HEAD = ("call", "output", "arguments", "sent")
+_PAGES = ("html", "dirhtml")  # builders of pages that run the script
+_FOLDER, _KEY = "explorer_folder", "explorer_key"
 
 
 class explorer_form(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
@@ -39,9 +47,10 @@ class ExplorerDirective(SphinxDirective):
         cache = app.config.shardlessons_explorer_cache
         folder = recorded(Path(app.doctreedir), Path(cache).resolve() if cache else None)
         index = index_of(folder)
-        self.env.metadata[self.env.docname][_FOLDER] = str(folder)
+        self.env.metadata[self.env.docname] |= {_FOLDER: str(folder), _KEY: key()}
         form = explorer_form("", html=_html(index, folder), classes=["notation"])
-        return [form, _most_asked(index), _foot(index)]
+        table = _most_asked(index, linked=app.builder.name in _PAGES)
+        return [form, table, _foot(index)]
 
 
 def _html(index: dict[str, Any], folder: Path) -> str:
@@ -97,26 +106,25 @@ def _digest(folder: Path) -> str:
     return f"{digest:08x}"
 
 
-def _most_asked(index: dict[str, Any]) -> nodes.table:
+def _most_asked(index: dict[str, Any], linked: bool) -> nodes.table:
     """A table as any other, so that every builder has it."""
     rows = []
     for asked in index["most_asked"]:
         specs = asked["specs"]
-        choice = {"operation": asked["operation"], "mesh": index["mesh"]}
-        choice |= {"chip": index["chip"]}
-        choice |= {name: spec["token"] for name, spec in specs.items()}
-        link = nodes.reference(
-            asked["title"], asked["title"], refuri=f"?{urlencode(choice)}"
-        )
-        output, argument, sent, by = asked["answer"]["row"]
-        given = ", ".join(f"{name} {spec['code']}" for name, spec in specs.items())
+        title: nodes.Node = nodes.Text(asked["title"])
+        if linked:
+            choice = {key: index[key] for key in ("mesh", "chip")}
+            choice |= {name: spec["token"] for name, spec in specs.items()}
+            query = urlencode({"operation": asked["operation"], **choice})
+            title = nodes.reference("", asked["title"], refuri=f"?{query}")
+        given = [f"{name}: {spec['code']}" for name, spec in specs.items()]
+        row = asked["answer"]["row"]
         rows.append(
             [
-                link,
-                nodes.literal(given, given),
-                nodes.literal(output, output),
-                nodes.Text(f"{argument:,}"),
-                nodes.Text(f"{sent:,}: {by}" if by else "nothing"),
+                [title, *(nodes.literal(text, text) for text in given)],
+                [nodes.literal(text, text) for text in row["out"]],
+                [nodes.Text(f"{row['argument']:,}")],
+                [nodes.Text(text) for text in (f"{row['sent']:,}", *row["by"])],
             ]
         )
     sizes = next(m["sizes"] for m in index["meshes"] if m["name"] == index["mesh"])
@@ -126,15 +134,23 @@ def _most_asked(index: dict[str, Any]) -> nodes.table:
     table += nodes.title(title, title)
     group = nodes.tgroup(cols=len(_HEAD))
     group += [nodes.colspec(colwidth=1) for _ in _HEAD]
-    group += nodes.thead("", _row(map(nodes.Text, _HEAD)))
+    group += nodes.thead("", _row([nodes.Text(text)] for text in _HEAD))
     group += nodes.tbody("", *map(_row, rows))
     table += group
     return table
 
 
-def _row(cells: Any) -> nodes.row:
-    paragraphs = (nodes.paragraph("", "", cell) for cell in cells)
-    return nodes.row("", *(nodes.entry("", paragraph) for paragraph in paragraphs))
+def _row(cells: Iterable[list[nodes.Node]]) -> nodes.row:
+    """A row, of whose cells each has a text a line."""
+    return nodes.row(
+        "",
+        *(
+            nodes.entry(
+                "", nodes.line_block("", *(nodes.line("", "", text) for text in cell))
+            )
+            for cell in cells
+        ),
+    )
 
 
 def _foot(index: dict[str, Any]) -> nodes.container:
@@ -162,7 +178,7 @@ def _skip(self: Any, node: explorer_form) -> None:
 
 def _publish(app: Sphinx, error: Exception | None) -> None:
     """Copy the answers to where the page's script asks for them."""
-    if error or app.builder.name not in ("html", "dirhtml"):
+    if error or app.builder.name not in _PAGES:
         return
     for meta in app.env.metadata.values():
         if _FOLDER in meta:
@@ -171,6 +187,16 @@ def _publish(app: Sphinx, error: Exception | None) -> None:
             shutil.copytree(
                 meta[_FOLDER], target, ignore=shutil.ignore_patterns("index.json")
             )
+
+
+def _outdated(app: Sphinx, env: BuildEnvironment, *_: Any) -> list[str]:
+    """The pages whose answers are of another sweep, or gone."""
+    return [
+        page
+        for page, meta in env.metadata.items()
+        if _FOLDER in meta
+        and (meta[_KEY] != key() or not Path(meta[_FOLDER]).exists())
+    ]
 
 
 def _add_files(app: Sphinx) -> None:
@@ -184,4 +210,5 @@ def setup_page(app: Sphinx) -> None:
     app.add_node(explorer_form, html=(_visit, None), latex=(_skip, None))
     app.add_directive("explorer", ExplorerDirective)
     app.connect("builder-inited", _add_files)
+    app.connect("env-get-outdated", _outdated)
     app.connect("build-finished", _publish)

@@ -16,6 +16,7 @@ from typing import Any
 
 _PACKAGE = Path(__file__).parents[2]
 _KEPT = 4  # sweeps in a cache: of several releases of jax, say
+_MODULE = "shardlessons.sphinxext.explorer.sweep"
 _SWEEP = ("operations.py", "_code.py", "sweep.py")
 # What answers, besides the package itself.
 ANSWERING = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "jax-cuda13-pjrt")
@@ -83,10 +84,11 @@ def _sweep(folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
     env |= {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    module = "shardlessons.sphinxext.explorer.sweep"
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        answers = Path(scratch, "answers")
+        answers.mkdir()
         done = subprocess.run(
-            [sys.executable, "-m", module, scratch],
+            [sys.executable, "-m", _MODULE, answers],
             env=env,
             capture_output=True,
             text=True,
@@ -95,11 +97,8 @@ def _sweep(folder: Path) -> None:
         if done.returncode:
             raise SweepFailed(f"the sweep of the explorer failed:\n{done.stderr}")
         # Whole or not at all, whatever another build does at the same time.
-        Path(scratch).chmod(0o755)
         try:
-            Path(scratch).rename(folder)
+            answers.rename(folder)
         except OSError:
             if not folder.exists():
                 raise
-        else:
-            Path(scratch).mkdir()

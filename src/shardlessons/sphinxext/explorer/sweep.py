@@ -18,8 +18,15 @@ from typing import Any
 import jax
 from jax.sharding import PartitionSpec as P
 
-from shardlessons import CompilerMissingError, Leaf, Reading, _report, draw, read
-from shardlessons import traffic
+from shardlessons import (
+    CompilerMissingError,
+    Leaf,
+    Reading,
+    _report,
+    draw,
+    read,
+    traffic,
+)
 from shardlessons.sphinxext._platforms import this_platform
 from shardlessons.sphinxext.explorer._code import FILE, code_of, head_of
 from shardlessons.sphinxext.explorer.operations import (
@@ -100,13 +107,18 @@ class Questions:
         )
         return {
             "said": said,
+            "row": {
+                "out": out,
+                "argument": reading.bytes.argument,
+                "sent": sent.bytes,
+                "by": by,
+            },
             "html": _report.html(reading),
             "tiles": [
                 [leaf.path, _report.sharding_text(leaf.sharding), self.pictures.add(leaf)]
                 for leaf in (*reading.inputs, *reading.outputs)
                 if 0 < len(leaf.shape) <= _DRAWN and leaf.sharding is not None
             ],
-            "row": [", ".join(out), reading.bytes.argument, sent.bytes, ", ".join(by)],
         }
 
 
@@ -130,32 +142,41 @@ def missing(chip: Chip) -> str:
     return ""
 
 
-def sweep(folder: Path, operations: Iterable[Operation] = OPERATIONS) -> None:
-    """Write all answers to a folder."""
+def sweep(folder: Path) -> None:
+    """Write all answers, and what the page is made of, to a folder."""
     lacking = {chip.name: missing(chip) for chip in CHIPS}
     chips = [chip for chip in CHIPS if not lacking[chip.name]]
     asked: dict[tuple[str, str], Answer] = {}
     count = refused = 0
-    for operation in operations:
-        for mesh in MESHES:
-            pictures = Pictures()
-            for chip in chips:
-                questions = Questions(operation, mesh, chip, pictures)
-                answers = {
-                    key_of(specs): questions.ask(specs)
-                    for specs in operation.questions(mesh)
-                }
-                count += len(answers)
-                refused += sum("error" in answer for answer in answers.values())
-                if (mesh, chip) == (MOST_ASKED_MESH, MOST_ASKED_CHIP):
-                    asked |= {(operation.name, key): answers[key] for key in answers}
-                names = [f"{{{name}}}" for name in operation.shapes]
-                code = code_of(operation, mesh, chip, names)
-                piece = {"code": code, "answers": answers}
-                _write(folder / f"{operation.name}.{mesh.name}.{chip.name}.json", piece)
-            _write(folder / f"{operation.name}.{mesh.name}.tiles.json", pictures.by_id)
-            jax.clear_caches()  # which would hold every program
+    for operation in OPERATIONS:
+        for (mesh, chip), answers in ask_all(folder, operation, chips).items():
+            count += len(answers)
+            refused += sum("error" in answer for answer in answers.values())
+            if (mesh, chip) == (MOST_ASKED_MESH.name, MOST_ASKED_CHIP.name):
+                asked |= {(operation.name, key): answers[key] for key in answers}
     _write(folder / "index.json", _index(asked, lacking, count, refused))
+
+
+def ask_all(
+    folder: Path, operation: Operation, chips: Iterable[Chip]
+) -> dict[tuple[str, str], dict[str, Answer]]:
+    """Write the answers on one operation; returns them by mesh and chip."""
+    found = {}
+    for mesh in MESHES:
+        pictures = Pictures()
+        for chip in chips:
+            questions = Questions(operation, mesh, chip, pictures)
+            answers = {
+                key_of(specs): questions.ask(specs)
+                for specs in operation.questions(mesh)
+            }
+            found[mesh.name, chip.name] = answers
+            code = code_of(operation, mesh, chip, (f"{{{n}}}" for n in operation.shapes))
+            piece = {"code": code, "answers": answers}
+            _write(folder / f"{operation.name}.{mesh.name}.{chip.name}.json", piece)
+        _write(folder / f"{operation.name}.{mesh.name}.tiles.json", pictures.by_id)
+        jax.clear_caches()  # which would hold every program
+    return found
 
 
 def _index(
@@ -190,9 +211,7 @@ def _index(
                 "name": operation.name,
                 "title": operation.title,
                 "shapes": operation.shapes,
-                "choices": {
-                    one.name: operation.choices(one) for one in MESHES
-                },
+                "choices": {one.name: operation.choices(one) for one in MESHES},
             }
             for operation in OPERATIONS
         ],
