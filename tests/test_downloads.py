@@ -45,7 +45,8 @@ PAGE = r"""
 other
 ```
 
-The sum is {check}`7 <3 + 4>`, a {term}`number`; not_bold, 2 * 3 * 4, \<b> and \[a](b) are text.
+The sum is {check}`7 <3 + 4>`, a {term}`number`;
+not_bold, 2 * 3 * 4, \<b> and \[a](b) are text.
 See [the other page](other.md#part) and {ref}`below <table>`.
 
 ```{code-cell} python
@@ -170,7 +171,8 @@ From <https://example.org/en/index.html>.
 
   - [Part](https://example.org/en/other.html#part)
 
-The sum is 7, a number; not_bold, 2 \\* 3 \\* 4, \\<b> and [a\\](b) are text.
+The sum is 7, a number;
+not_bold, 2 \\* 3 \\* 4, \\<b> and [a\\](b) are text.
 See [the other page](https://example.org/en/other.html#part) and [below](https://example.org/en/index.html#table).
 
 ```python

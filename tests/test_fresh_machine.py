@@ -329,7 +329,10 @@ def rewritten(
 
 
 def pages(site: Path) -> list[str]:
-    return sorted(str(page.relative_to(site)) for page in site.rglob("*.html"))
+    """All pages, in each form that a reader has them in."""
+    endings = {".html", ".md", ".ipynb", ".py", ".txt"}
+    files = (file for file in site.rglob("*") if file.suffix in endings)
+    return sorted(str(file.relative_to(site)) for file in files)
 
 
 def first_difference(one: Path, two: Path) -> str | None:
