@@ -191,6 +191,18 @@ def test_every_picture_has_a_number_a_caption_and_words(
         assert 2 == len(list(filter(None, named)))
 
 
+@pytest.mark.parametrize("page", [*CHAPTER, *BY_SYMPTOM])
+def test_every_table_has_a_number_a_caption_and_a_name(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    _, built = real_site
+    for table in soup(built, page).select("table.table"):
+        number = r"Table \d+\.\d+ \S" if page in CHAPTER else r"Table \d+ \S"
+
+        assert re.match(number, table.caption.get_text().strip())
+        assert table["id"].startswith("table-")
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_no_id_stands_twice_on_a_page(
     page: str, real_site: tuple[Path, Build]
