@@ -50,8 +50,8 @@ def code_of(
     asked, jitted = operation.name, ""
     if chip.options:
         asked = "asked"
-        options = ", ".join(f'"{key}": {value}' for key, value in chip.options.items())
-        jitted = f"options = {{{options}}}\n"
+        options = "".join(f'    "{key}": {value},\n' for key, value in chip.options.items())
+        jitted = f"options = {{\n{options}}}\n"
         jitted += f"asked = jax.jit({operation.name}, compiler_options=options)\n"
     arguments = "".join(
         f"    struct({shape}, {spec}),\n"

@@ -48,9 +48,9 @@ class ExplorerDirective(SphinxDirective):
         folder = recorded(Path(app.doctreedir), Path(cache).resolve() if cache else None)
         index = index_of(folder)
         self.env.metadata[self.env.docname] |= {_FOLDER: str(folder), _KEY: key()}
-        form = explorer_form("", html=_html(index, folder), classes=["notation"])
-        table = _most_asked(index, linked=app.builder.name in _PAGES)
-        return [form, table, _foot(index)]
+        runs = app.builder.name in _PAGES
+        form = [explorer_form("", html=_html(index, folder))] if runs else []
+        return [*form, _most_asked(index, linked=runs), _foot(index)]
 
 
 def _html(index: dict[str, Any], folder: Path) -> str:
@@ -172,10 +172,6 @@ def _visit(self: Any, node: explorer_form) -> None:
     raise nodes.SkipNode
 
 
-def _skip(self: Any, node: explorer_form) -> None:
-    raise nodes.SkipNode
-
-
 def _publish(app: Sphinx, error: Exception | None) -> None:
     """Copy the answers to where the page's script asks for them."""
     if error or app.builder.name not in _PAGES:
@@ -207,7 +203,7 @@ def _add_files(app: Sphinx) -> None:
 def setup_page(app: Sphinx) -> None:
     """Add ``explorer``."""
     app.add_config_value("shardlessons_explorer_cache", "", "", str)
-    app.add_node(explorer_form, html=(_visit, None), latex=(_skip, None))
+    app.add_node(explorer_form, html=(_visit, None))
     app.add_directive("explorer", ExplorerDirective)
     app.connect("builder-inited", _add_files)
     app.connect("env-get-outdated", _outdated)

@@ -97,15 +97,16 @@ class Chip:
 CHIPS = (
     Chip("cpu", "CPU", "cpu_mesh", "", {}, {"xla_backend_optimization_level": 0}),
     Chip("v5e", "TPU v5e", "tpu_mesh", '"v5e:2x4", ', {}, {}),
-    # Triton's matmuls take most of the time of a compile, and without a GPU to
-    # try them on none is known to be the faster one.
+    # With no GPU to try kernels on there is nothing to choose them by, and to
+    # compile those that might be chosen takes most of the time. What the choice
+    # needs as temporaries differs, so the code says so too.
     Chip(
         "h100",
         "H100",
         "gpu_mesh",
         '"H100", ',
-        {"xla_gpu_enable_triton_gemm": False},
-        {"xla_gpu_autotune_level": 0},
+        {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False},
+        {},
     ),
 )
 
@@ -196,9 +197,9 @@ _PAIR_TWO = ("", "d", "m", ",d", ",m", "d,m", "m,d", _TWICE)
 _PAIR_THREE = ("", "df", "m", ",m", "df,m", _TWICE)
 _MLP = {"x": (32, 64), "up": (64, 128), "down": (128, 64)}
 _MLP_SPECS = (
-    (("", "d"), ("", "d", ",d"), ("", "d")),
-    (("", "d"), ("", ",m", "d,m"), ("", "m", "m,d")),
-    (("", "df"), ("", ",m", "f,m"), ("m", "m,f")),
+    (("d", _TWICE), ("", "d", ",d"), ("", "d")),
+    (("d", _TWICE), ("", ",m", "d,m"), ("", "m", "m,d")),
+    (("df", _TWICE), ("", ",m", "f,m"), ("m", "m,f")),
 )
 
 OPERATIONS = (
@@ -219,9 +220,9 @@ OPERATIONS = (
         "attention block",
         {"x": (8, 16, 64), "qkv": (64, 8, 24), "out": (8, 8, 64)},
         (
-            (("d",), ("", ",d"), ("", "d")),
-            (("", "d"), ("", ",m"), ("", "m")),
-            (("df",), ("", ",m"), ("", "m")),
+            (("d", _TWICE), ("", ",d"), ("", "d")),
+            (("", "d", _TWICE), ("", ",m"), ("", "m")),
+            (("df", _TWICE), ("", ",m"), ("", "m")),
         ),
     ),
 )
