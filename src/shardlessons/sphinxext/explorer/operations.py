@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-
 # --- Operations, as the code that a reader copies has them
 
 
