@@ -129,7 +129,9 @@ def test_every_choice_has_an_answer_and_every_answer_its_pictures(
             tiles = piece(folder, f"{operation.name}.{mesh.name}.tiles")
             shown = set()
             for chip in CHIPS:
-                answers = piece(folder, f"{operation.name}.{mesh.name}.{chip}")["answers"]
+                answers = piece(folder, f"{operation.name}.{mesh.name}.{chip}")[
+                    "answers"
+                ]
                 asked = [
                     "/".join(spec.token for spec in specs)
                     for specs in operation.questions(mesh)
@@ -226,7 +228,9 @@ def test_the_cache_keeps_the_newest_few(
     swept: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for release in range(6):
-        monkeypatch.setattr(_recorded, "versions", lambda: {"jax": release})
+        monkeypatch.setattr(
+            _recorded, "versions", lambda release=release: {"jax": release}
+        )
         _recorded.recorded(tmp_path, tmp_path / "cache")
 
     assert 4 == len(list((tmp_path / "cache").iterdir()))
@@ -267,8 +271,9 @@ def test_the_page_has_a_first_answer_and_the_most_asked(built: Build) -> None:
     assert 3 == len(page.select(".explorer-tiles figure > svg"))
     assert "x.sum(0)" in rows[1].get_text()
     assert "P('model',)" in rows[1].get_text()
-    assert "?operation=sum_rows&mesh=4x2&chip=cpu&x=data.model" == (
-        rows[1].select_one("a")["href"]
+    assert (
+        "?operation=sum_rows&mesh=4x2&chip=cpu&x=data.model"
+        == (rows[1].select_one("a")["href"])
     )
     assert "recorded by the build of 2026-01-01 from jax " in (
         page.select_one(".facts-foot").get_text()

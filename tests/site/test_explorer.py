@@ -89,19 +89,21 @@ def test_a_keyboard_alone_chooses(reader: Reader, site: Path) -> None:
 
 
 def test_an_address_restores_the_choice(reader: Reader, site: Path) -> None:
-    query = "?operation=attention&mesh=2x2x2&chip=h100&x=data-fsdp&qkv=_.model&out=model"
+    query = (
+        "?operation=attention&mesh=2x2x2&chip=h100&x=data-fsdp&qkv=_.model&out=model"
+    )
     tab = opened(reader, query)
 
-    expect_shown(
-        tab, answer(site, "attention.2x2x2.h100", "data-fsdp/_.model/model")
-    )
+    expect_shown(tab, answer(site, "attention.2x2x2.h100", "data-fsdp/_.model/model"))
     code = tab.locator(".explorer-code pre")
     expect(code).to_contain_text('struct((8, 16, 64), P(("data", "fsdp"))),')
     expect(code).to_contain_text('gpu_mesh("H100", {"data": 2, "fsdp": 2, "model": 2})')
     assert query.endswith(urlsplit(tab.url).query)
 
 
-@pytest.mark.parametrize("query", ["?operation=attention", "?operation=no&mesh=8&chip=cpu"])
+@pytest.mark.parametrize(
+    "query", ["?operation=attention", "?operation=no&mesh=8&chip=cpu"]
+)
 def test_an_address_of_no_choice_shows_the_first(
     query: str, reader: Reader, site: Path
 ) -> None:
@@ -118,7 +120,9 @@ def test_an_error_of_jax_is_an_answer(reader: Reader, site: Path) -> None:
     expect(tab.locator(".explorer-report")).to_contain_text("DuplicateSpecError")
 
 
-def test_a_row_of_the_most_asked_leads_to_its_choice(reader: Reader, site: Path) -> None:
+def test_a_row_of_the_most_asked_leads_to_its_choice(
+    reader: Reader, site: Path
+) -> None:
     tab = opened(reader)
     tab.get_by_role("link", name="x.reshape(16, 8)").click()
     tab.wait_for_url("**/explorer.html?operation=reshape*")
@@ -158,7 +162,12 @@ def test_without_scripts_there_is_an_answer_and_the_most_asked(
     expect(tab.locator(".explorer-report")).to_be_visible()
     rows = tab.locator("table.notation tbody tr")
     found = answer(site, "sum_rows.4x2.cpu", "data.model")["row"]
-    shown = [*found["out"], f"{found['argument']:,}", f"{found['sent']:,}", *found["by"]]
+    shown = [
+        *found["out"],
+        f"{found['argument']:,}",
+        f"{found['sent']:,}",
+        *found["by"],
+    ]
     for text in shown:
         expect(rows.nth(1)).to_contain_text(text)
 

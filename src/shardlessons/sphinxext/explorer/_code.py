@@ -50,7 +50,9 @@ def code_of(
     asked, jitted = operation.name, ""
     if chip.options:
         asked = "asked"
-        options = "".join(f'    "{key}": {value},\n' for key, value in chip.options.items())
+        options = "".join(
+            f'    "{key}": {value},\n' for key, value in chip.options.items()
+        )
         jitted = f"options = {{\n{options}}}\n"
         jitted += f"asked = jax.jit({operation.name}, compiler_options=options)\n"
     arguments = "".join(

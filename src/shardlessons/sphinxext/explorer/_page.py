@@ -45,7 +45,9 @@ class ExplorerDirective(SphinxDirective):
         if app.builder.format not in _FORMATS:
             return []
         cache = app.config.shardlessons_explorer_cache
-        folder = recorded(Path(app.doctreedir), Path(cache).resolve() if cache else None)
+        folder = recorded(
+            Path(app.doctreedir), Path(cache).resolve() if cache else None
+        )
         index = index_of(folder)
         self.env.metadata[self.env.docname] |= {_FOLDER: str(folder), _KEY: key()}
         runs = app.builder.name in _PAGES
@@ -89,7 +91,9 @@ def _html(index: dict[str, Any], folder: Path) -> str:
     return environment.get_template("explorer.html").render(
         index=index,
         first=first,
-        operation=next(o for o in index["operations"] if o["name"] == first["operation"]),
+        operation=next(
+            o for o in index["operations"] if o["name"] == first["operation"]
+        ),
         tiles=tiles,
         code=code,
         offered=json.dumps(offered, separators=(",", ":")).replace("<", "\\u003c"),
@@ -190,8 +194,7 @@ def _outdated(app: Sphinx, env: BuildEnvironment, *_: Any) -> list[str]:
     return [
         page
         for page, meta in env.metadata.items()
-        if _FOLDER in meta
-        and (meta[_KEY] != key() or not Path(meta[_FOLDER]).exists())
+        if _FOLDER in meta and (meta[_KEY] != key() or not Path(meta[_FOLDER]).exists())
     ]
 
 

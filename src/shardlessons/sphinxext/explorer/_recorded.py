@@ -83,7 +83,10 @@ def _sweep(folder: Path) -> None:
     """Ask in a process of its own: jax, once started, is not to be forked."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
-    env |= {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    env |= {
+        "JAX_PLATFORMS": "cpu",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         answers = Path(scratch, "answers")
         answers.mkdir()

@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-
 # --- Operations, as the code that a reader copies has them
 
 
@@ -187,7 +186,7 @@ class Operation:
 
 _ONE = ("", "d", ",d", _TWICE)
 _TWO = ("", "d", "m", ",d", ",m", "d,m", "m,d", "dm", ",dm", _TWICE)
-_THREE = ("", "d", "f", "m", ",m", "d,m", "m,d", "df", "df,m", "dfm", _TWICE)
+_THREE = ("", "d", "m", ",m", "d,m", "df", "df,m", "dfm", _TWICE)
 _CALL: dict[str, Any] = {
     "shapes": {"x": (8, 16)},
     "specs": ((_ONE,), (_TWO,), (_THREE,)),
@@ -221,7 +220,7 @@ OPERATIONS = (
         {"x": (8, 16, 64), "qkv": (64, 8, 24), "out": (8, 8, 64)},
         (
             (("d", _TWICE), ("", ",d"), ("", "d")),
-            (("", "d", _TWICE), ("", ",m"), ("", "m")),
+            (("d", _TWICE), ("", ",m"), ("", "m")),
             (("df", _TWICE), ("", ",m"), ("", "m")),
         ),
     ),

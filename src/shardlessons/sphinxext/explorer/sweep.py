@@ -115,7 +115,11 @@ class Questions:
             },
             "html": _report.html(reading),
             "tiles": [
-                [leaf.path, _report.sharding_text(leaf.sharding), self.pictures.add(leaf)]
+                [
+                    leaf.path,
+                    _report.sharding_text(leaf.sharding),
+                    self.pictures.add(leaf),
+                ]
                 for leaf in (*reading.inputs, *reading.outputs)
                 if 0 < len(leaf.shape) <= _DRAWN and leaf.sharding is not None
             ],
@@ -171,7 +175,9 @@ def ask_all(
                 for specs in operation.questions(mesh)
             }
             found[mesh.name, chip.name] = answers
-            code = code_of(operation, mesh, chip, (f"{{{n}}}" for n in operation.shapes))
+            code = code_of(
+                operation, mesh, chip, (f"{{{n}}}" for n in operation.shapes)
+            )
             piece = {"code": code, "answers": answers}
             _write(folder / f"{operation.name}.{mesh.name}.{chip.name}.json", piece)
         _write(folder / f"{operation.name}.{mesh.name}.tiles.json", pictures.by_id)
