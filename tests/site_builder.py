@@ -99,7 +99,9 @@ def build_copy(folder: Path) -> Build:
 def build(docs: Path, out: Path, *flags: str, **variables: str) -> Build:
     """Run sphinx-build in a process of its own, as an author does."""
     env = {**os.environ, "JAX_PLATFORMS": "cpu", **variables}
-    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Two of these would have the explorer's answers asked afresh.
+    for name in ("PYTHONDONTWRITEBYTECODE", "CI", "READTHEDOCS"):
+        env.pop(name, None)
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-q", "-N", "-b", "html", *flags, docs, out],
         capture_output=True,

@@ -31,7 +31,7 @@ PYTHON = Path(sys._base_executable)
 BYTES = ("bytes", "check")
 NOT_IN_THE_BOOK = {"404.html", "genindex.html", "py-modindex.html", "search.html"}
 # Settings of the session that runs the tests, which no fresh machine has.
-SESSION = {"PYTHONPATH", "UV_PROJECT_ENVIRONMENT", "UV_PYTHON", "VIRTUAL_ENV"}
+SESSION = {"CI", "PYTHONPATH", "UV_PROJECT_ENVIRONMENT", "UV_PYTHON", "VIRTUAL_ENV"}
 
 
 def blocks(language: str) -> list[str]:

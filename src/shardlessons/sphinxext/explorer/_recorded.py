@@ -53,24 +53,21 @@ def recorded(build: Path, cache: Path | None) -> Path:
 
     Args:
         build: where this build keeps what is not published.
-        cache: where sweeps are kept, and looked for; None asks afresh. So do
-            CI and Read the Docs.
+        cache: where sweeps are kept, and looked for; None asks afresh. CI and
+            Read the Docs ask afresh too, and keep what they find.
 
     Raises:
         SweepFailed: the compilers could not be asked.
     """
-    afresh = "CI" in os.environ or "READTHEDOCS" in os.environ
-    if cache is None or afresh:
-        folder = build / "explorer"
+    folder = cache / key() if cache else build / "explorer"
+    if cache is None or "CI" in os.environ or "READTHEDOCS" in os.environ:
         shutil.rmtree(folder, ignore_errors=True)
-        _sweep(folder)
-        return folder
-    folder = cache / key()
     if not folder.exists():
         _sweep(folder)
-        sweeps = sorted(cache.iterdir(), key=lambda one: one.stat().st_mtime)
-        for old in sweeps[:-_KEPT]:
-            shutil.rmtree(old, ignore_errors=True)
+        if cache:
+            sweeps = sorted(cache.iterdir(), key=lambda one: one.stat().st_mtime)
+            for old in sweeps[:-_KEPT]:
+                shutil.rmtree(old, ignore_errors=True)
     return folder
 
 
