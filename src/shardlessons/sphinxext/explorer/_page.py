@@ -33,8 +33,8 @@ _PAGES = ("html", "dirhtml")  # builders of pages that run the script
 _FOLDER, _KEY = "explorer_folder", "explorer_key"
 
 
-class explorer_form(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
-    """The form and its first answer; ``html`` is both."""
+class explorer_form(nodes.Invisible, nodes.Element):  # noqa: N801 - docutils names nodes so
+    """The form and its first answer; ``html`` is both. Only a site shows it."""
 
 
 class ExplorerDirective(SphinxDirective):
@@ -172,7 +172,8 @@ def _foot(index: dict[str, Any]) -> nodes.container:
 
 
 def _visit(self: Any, node: explorer_form) -> None:
-    self.body.append(node["html"])
+    if not self.builder.embedded:  # no script runs in a book
+        self.body.append(node["html"])
     raise nodes.SkipNode
 
 
