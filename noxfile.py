@@ -192,8 +192,10 @@ def site(session: nox.Session) -> None:
     built = Path(*session.posargs) if session.posargs else build(session, codes=[0])
     sync(session, "site")
     session.run("python", "tests/site/prepare.py")
-    tests = ["tests/site", "--confcutdir", "tests/site", "--site", built]
-    session.run("pytest", *tests, env=ENV)
+    options = ["--confcutdir", "tests/site", "--site", built]
+    measured = "tests/site/test_lighthouse.py"  # alone: other work slows a page
+    session.run("pytest", "tests/site", *options, "--ignore", measured, "-n", "auto", env=ENV)
+    session.run("pytest", measured, *options, env=ENV)
 
 
 @nox.session(default=False)

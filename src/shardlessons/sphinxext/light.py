@@ -40,10 +40,13 @@ _TIP = re.compile(
     r'|(<a [^>]*?) title="([^"]*)"(?=[^>]*><span class="[^"]*\bstd-term\b)'
 )
 _TOKEN = re.compile(r'<span class="([a-z][a-z0-9]{0,2})">([^<]*)</span>')
+# Two neighbours of one colour; the text of the first is what comes before.
+_TWINS = re.compile(r'(?<=<span class=")(\w+)(">[^<]*)</span><span class="\1">')
 _INDENT = re.compile(r"(<pre.*?</pre>|<script.*?</script>)|\s*\n\s*", re.DOTALL)
 # Between these no space is shown.
 _BETWEEN = re.compile(r"\n(?=</?(?:t[dhr]|thead|tbody|li|ul|div|section)\b)")
 _WORD = re.compile(r'<span class="pre">([\w.=]+)</span>')
+_SCRIPT = re.compile(r'<script[^>]* src="(?:\.\./)*_static/([^"?]+)')
 _LINK = re.compile(r"(_static/page\.(?:css|js))(?:\?v=\w*)?")
 _URL = re.compile(r"url\((?!data:|[\"']?#)[\"']?([^\"')]+)[\"']?\)")
 _MAP = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
@@ -76,9 +79,13 @@ class _Assets:
         pages = sorted(app.outdir.rglob("*.html"))
         scripts = [_read(static / name) for name in [*self.scripts, *THEME_SCRIPTS]]
         names = Names()
+        apart = dict.fromkeys(LATER)  # and what some pages load on their own
         for page in pages:
-            names.add_page(_read(page))
-        for script in [*scripts, *(_read(static / name) for name in LATER)]:
+            html = _read(page)
+            names.add_page(html)
+            apart |= dict.fromkeys(_SCRIPT.findall(html))
+        apart.pop("page.js", None)
+        for script in [*scripts, *(_read(static / name) for name in apart)]:
             names.add_script(script)
         sheets = [*THEME_SHEETS, *self.sheets]
         sheet = "\n".join(
@@ -124,20 +131,35 @@ def _read(file: Path) -> str:
     return file.read_text("utf-8")
 
 
-def _styled(sheet: str) -> set[str]:
-    """The marks of code that do not merely have the colour of all code."""
+def _styled(sheet: str) -> dict[str, str]:
+    """Each mark of code that has a colour of its own, and the shortest that is alike."""
     rules = _COLOUR.findall(sheet)
     usual = {theme: body.split(";")[-1] for theme, mark, body in rules if not mark}
-    return {mark for theme, mark, body in rules if mark and body != usual[theme]}
+    looks: dict[str, list[str]] = {}
+    for theme, mark, body in rules:
+        if mark:
+            looks.setdefault(mark, []).append(f"{theme} {body}")
+    plain = [f"{theme} {body}" for theme, body in usual.items()]
+    marks = sorted(looks, key=lambda mark: (len(mark), mark))
+    return {
+        mark: next(other for other in marks if looks[other] == looks[mark])
+        for mark in marks
+        if looks[mark] != plain
+    }
 
 
-def _slim(html: str, styled: set[str]) -> str:
+def _slim(html: str, styled: dict[str, str]) -> str:
     """A page without the marks of code that change nothing, and unindented."""
+
+    def mark(token: re.Match[str]) -> str:
+        if token[1] not in styled:
+            return token[2]
+        return f'<span class="{styled[token[1]]}">{token[2]}</span>'
 
     def slim(found: re.Match[str]) -> str:
         if found[1] is None:
             return "\n"
-        return _TOKEN.sub(lambda m: m[0] if m[1] in styled else m[2], found[1])
+        return _TWINS.sub(r"\1\2", _TOKEN.sub(mark, found[1]))
 
     # A word is not broken, whether or not it is marked as one.
     return _BETWEEN.sub("", _INDENT.sub(slim, _WORD.sub(r"\1", html)))

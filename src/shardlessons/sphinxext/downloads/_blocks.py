@@ -120,6 +120,9 @@ class Blocks(ByClass):
     def block_reference(self, node: nodes.Element) -> Iterator[Piece]:
         yield Prose(self._inline.inline_reference(node))
 
+    def block_line_block(self, node: nodes.Element) -> Iterator[Piece]:
+        yield Prose("<br>\n".join(map(self._inline.line, node.children)))
+
     def block_rubric(self, node: nodes.Element) -> Iterator[Piece]:
         yield Prose(f"**{self._inline.line(node)}**")
 

@@ -3,12 +3,12 @@
 {
   const explorer = document.querySelector(".explorer");
   const form = explorer.querySelector("form");
-  const find = (name) => explorer.querySelector(`.explorer-${name}`);
-  const said = find("said");
-  const answer = find("answer");
-  const code = find("code").querySelector("pre");
-  const specs = find("specs");
-  const offered = JSON.parse(find("offered").textContent);
+  const find = (name) => explorer.querySelector(name);
+  const said = find(".explorer-said");
+  const answer = find(".explorer-answer");
+  const code = find(".explorer-code").querySelector("pre");
+  const specs = find(".explorer-specs");
+  const offered = JSON.parse(find(".explorer-offered").textContent);
   const { pieces, version } = explorer.dataset;
 
   const fetched = new Map();
@@ -63,11 +63,11 @@
       const found = piece.answers[Object.values(chosen).join("/")];
       if (found.error) {
         const error = element("pre", found.error);
-        find("report").replaceChildren(error);
+        find(".explorer-report").replaceChildren(error);
       } else {
-        find("report").innerHTML = found.html;
+        find(".explorer-report").innerHTML = found.html;
       }
-      find("tiles").replaceChildren(
+      find(".explorer-tiles").replaceChildren(
         ...(found.tiles ?? []).map(([path, spec, picture]) => {
           const caption = element("figcaption", element("code", path), " under ", element("code", spec));
           const figure = element("figure", caption);
@@ -93,7 +93,7 @@
   });
   form.addEventListener("submit", (event) => event.preventDefault());
 
-  find("code").querySelector("button").addEventListener("click", async (event) => {
+  find(".explorer-code").querySelector("button").addEventListener("click", async (event) => {
     await navigator.clipboard.writeText(code.textContent);
     said.textContent = "The code is copied.";
   });
