@@ -182,7 +182,7 @@ def tests(session: nox.Session) -> None:
     """Run all tests, a process a core; or those that the arguments name."""
     sync(session, "tests")
     # What takes longest comes first, as tests/conftest.py has sorted it.
-    whole = ["-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder"]
+    whole = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
     session.run("pytest", *(session.posargs or whole), env=ENV)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from site_builder import Build, build_copy, copy_tree
 
 from shardlessons import cpu_devices
@@ -17,10 +20,19 @@ collect_ignore = ["site"]  # needs a browser, and a built site: nox -s site
 
 @pytest.fixture(scope="session")
 def real_site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Build]:
-    """A copy of the real pages and package, and its build, which is right."""
-    folder = tmp_path_factory.mktemp("real")
-    copy_tree(folder)
-    built = build_copy(folder)
+    """A copy of the real pages and package, and its build, which is right.
+
+    Where several processes run the tests, one builds and the others wait.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "real"
+    said = folder / "said.json"
+    with FileLock(folder.with_suffix(".lock")):
+        if not said.exists():
+            copy_tree(folder)
+            built = build_copy(folder)
+            said.write_text(json.dumps([built.code, built.stderr]), "utf-8")
+    built = Build(*json.loads(said.read_text("utf-8")), folder / "out")
 
     assert [] == built.said
     assert 0 == built.code
@@ -41,19 +53,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 terminalreporter.write_line(text)
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """First of all, and in one process, what needs the site as built.
+    """What takes longest comes first, so that no process ends long after the others."""
+    order = ["published", "real_site"]
 
-    Of several processes, each takes one file after another.
-    """
+    def place(item: pytest.Item) -> int:
+        needs = getattr(item, "fixturenames", ())
+        return next((n for n, name in enumerate(order) if name in needs), len(order))
 
-    def needs_site(item: pytest.Item) -> bool:
-        return not {"real_site", "published"}.isdisjoint(
-            getattr(item, "fixturenames", ())
-        )
-
-    items.sort(key=lambda item: not needs_site(item))
-    for item in items:
-        group = "the site" if needs_site(item) else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=place)
