@@ -192,10 +192,12 @@ def test_code_keeps_the_marks_that_have_a_colour(tmp_path: Path) -> None:
     code = "\n```python\ndef f(x):\n    return 1\n```\n\nIn `text` and `a-b`.\n"
     html = site(tmp_path, DESCRIBED + code).html()
 
-    assert (
-        '<pre><span></span><span class="k">def</span> <span class="nf">f</span>(x):\n'
-        '    <span class="k">return</span> <span class="mi">1</span>\n</pre>'
-    ) in html
+    # A function's name and a number have the mark of what is alike.
+    assert re.search(
+        r'<pre><span></span><span class="k">def</span> <span class="\w+">f</span>\(x\):\n'
+        r'    <span class="k">return</span> <span class="\w+">1</span>\n</pre>',
+        html,
+    )
     # Only the second could be broken at the end of a line.
     assert '<code class="docutils literal">text</code>' in html
     assert '<span class="pre">a-b</span>' in html
