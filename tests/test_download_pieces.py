@@ -1,0 +1,160 @@
+"""A notebook, a script and what they need, of pieces of a page."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+
+import nbformat
+import pytest
+from site_builder import ROOT
+
+from shardlessons.sphinxext.downloads._binder import binder_address
+from shardlessons.sphinxext.downloads._inline import code, fence
+from shardlessons.sphinxext.downloads._needs import CannotInstall, needs_of
+from shardlessons.sphinxext.downloads._notebook import notebook
+from shardlessons.sphinxext.downloads._pieces import (
+    Code,
+    Needs,
+    Page,
+    Prose,
+    Raised,
+    Shown,
+)
+from shardlessons.sphinxext.downloads._script import CannotIndent, script
+
+BASE = "https://example.org/en/"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [("a", "`a`"), ("a`b", "``a`b``"), ("`a", "`` `a ``"), ("a\n b", "`a b`")],
+)
+def test_code_stands_in_as_many_ticks_as_it_takes(source: str, expected: str) -> None:
+    assert expected == code(source)
+
+
+def test_a_fence_is_longer_than_those_in_it() -> None:
+    assert "````md\n```\n````" == fence("```\n", "md")
+
+
+def test_the_first_code_cell_installs_what_the_others_use() -> None:
+    needs = Needs(
+        ("jax==0.10.2", "shardlessons[gpu]==0.1.0"),
+        {"examples/a.py": "a = 1\n"},
+        {"JAX_PLATFORMS": "cpu"},
+        ("linux-x86_64",),
+    )
+    made = notebook(Page("A page", BASE, "jax 0.10.2 on cpu", needs, (Code("a"),)))
+    first, setup, file, cell = nbformat.reads(made, as_version=4).cells
+
+    assert "outputs are those of jax 0.10.2 on CPU" in first.source
+    assert "The cells run on linux-x86_64." in first.source
+    assert (
+        '%pip install --quiet "jax==0.10.2" "shardlessons[gpu]==0.1.0"\n'
+        "%env JAX_PLATFORMS=cpu\n"
+        "%mkdir -p examples" == setup.source
+    )
+    assert "%%writefile examples/a.py\na = 1" == file.source
+    assert (None, 1) == (setup.execution_count, cell.execution_count)
+
+
+def page(*pieces: Code | Prose) -> Page:
+    return Page("A page", BASE, "", Needs(), pieces)
+
+
+def test_only_the_last_value_is_printed() -> None:
+    shown = (Shown({"text/plain": "7"}),)
+
+    assert "x = 7; print(x)  # é" in script(page(Code("x = 7; x  # é", shown)))
+    assert "print((3 +\n  4))" in script(page(Code("(3 +\n  4)", shown)))
+    assert "\nshow(7)\nx = 7\n" in script(page(Code("show(7)\nx = 7", shown)))
+
+
+def test_a_cell_that_raises_may_not_change_where_it_is_indented() -> None:
+    cell = Code(
+        'x = """a\nb"""\n1 / 0', (Raised("ZeroDivisionError: division by zero"),)
+    )
+    with pytest.raises(CannotIndent) as raised:
+        script(page(cell))
+
+    assert (
+        "a cell that raises has a string of several lines, which indenting changes: "
+        'x = """a' == str(raised.value)
+    )
+
+
+# --- What the cells need
+
+
+def test_packages_are_those_that_cells_import() -> None:
+    import jax
+
+    version = jax.__version__
+    answered = f"jax {version} on cpu"
+    plain = needs_of(["import os, jax.numpy", "import numpy"], {}, answered=answered)
+    with_own = needs_of(
+        ["def f():\n    from shardlessons import read"],
+        {},
+        answered=answered,
+        extras=["tpu", "gpu"],
+    )
+
+    assert (f"jax=={version}",) == plain.packages
+    assert {"JAX_PLATFORMS": "cpu"} == plain.settings
+    assert (f"jax=={version}", "shardlessons[gpu,tpu]==0.1.0") == with_own.packages
+    assert Needs() == needs_of(["import os"], {}, answered="")
+
+
+def test_an_import_of_no_package_is_an_error() -> None:
+    with pytest.raises(CannotInstall) as raised:
+        needs_of(["import helper"], {}, answered="")
+
+    assert () == needs_of(["import helper"], {"a/helper.py": ""}, answered="").packages
+    assert (
+        "a cell imports helper, which is of no package that is installed: install "
+        "that, or offer the file on the page with {download}" == str(raised.value)
+    )
+
+
+def test_extras_are_a_list() -> None:
+    with pytest.raises(CannotInstall) as raised:
+        needs_of([], {}, answered="", extras="tpu")
+
+    assert "extras is 'tpu'; it takes a list, as in extras: [gpu, tpu]" == str(
+        raised.value
+    )
+
+
+@pytest.mark.parametrize(
+    ("repository", "where"),
+    [
+        ("https://github.com/a/b", "gh/a/b"),
+        ("https://github.com/a/b.git", "gh/a/b"),
+        ("git@github.com:a/b.git", "gh/a/b"),
+        ("https://code.example/b", "git/https%3A%2F%2Fcode.example%2Fb"),
+    ],
+)
+def test_binder_clones_from_where_it_is_told(repository: str, where: str) -> None:
+    assert (
+        f"https://mybinder.org/v2/{where}/v1%2Fa?urlpath=lab/tree/build/html/p.ipynb"
+        == binder_address(repository, "v1/a", "p.ipynb")
+    )
+
+
+def test_binder_has_what_the_notebooks_install() -> None:
+    lock = tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))
+    releases = [p["version"] for p in lock["package"] if p["name"] == "jax"]
+    newest = max(releases, key=lambda v: tuple(map(int, v.split("."))))
+    lines = (ROOT / ".binder/requirements.txt").read_text("utf-8").splitlines()
+
+    assert [f"jax=={newest}", "."] == [line for line in lines if line[0] != "#"]
+
+
+def test_binder_builds_the_site_as_the_readme_says() -> None:
+    command = "python3 noxfile.py -s docs"
+    script = (ROOT / ".binder/postBuild").read_text("utf-8")
+
+    assert f"$ {command}\n" in (ROOT / "README.md").read_text("utf-8")
+    assert f"{command}\n" in script
+    assert os.access(ROOT / ".binder/postBuild", os.X_OK)
