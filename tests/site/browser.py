@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
@@ -17,6 +18,15 @@ PHONE: dict[str, Any] = {
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}}
 
 Reader = Callable[..., BrowserContext]
+
+AXE = Path(__file__).with_name("node_modules") / "axe-core/axe.min.js"
+VIOLATIONS = """async () => {
+  // Those of the theme fade from one colour to another.
+  await Promise.all(document.getAnimations().map((each) => each.finished));
+  const { violations } = await axe.run();
+  return violations.map(({ id, nodes }) =>
+    [id, ...nodes.slice(0, 3).map((node) => node.html.slice(0, 200))]);
+}"""
 
 
 @dataclass(frozen=True)
@@ -58,3 +68,9 @@ def visit(tab: Page, name: str) -> Visit:
     session.detach()
     asked = {key: url for key, url in urls.items() if not url.startswith("data:")}
     return Visit({url: int(sent.get(key, 0)) for key, url in asked.items()}, blocking)
+
+
+def violations(tab: Page) -> list[Any]:
+    """What axe finds wrong with a page as it is: the rule, and elements."""
+    tab.add_script_tag(path=AXE)
+    return tab.evaluate(VIOLATIONS)

@@ -7,10 +7,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browser import DESKTOP, PHONE, Reader, visit
+from browser import DESKTOP, PHONE, Reader, visit, violations
 from playwright.sync_api import Locator, Page, expect
-
-AXE = Path(__file__).with_name("node_modules") / "axe-core/axe.min.js"
 
 
 def opened(reader: Reader, query: str = "", **options: object) -> Page:
@@ -186,15 +184,7 @@ def test_an_answer_fits_and_axe_finds_nothing(
 ) -> None:
     query = "?operation=mlp_gradient&mesh=4x2&chip=h100&x=data&up=data.model&down=model"
     tab = opened(reader, query, **window, color_scheme=scheme)
-    tab.add_script_tag(path=AXE)
-    found = tab.evaluate(
-        """async () => {
-          await Promise.all(document.getAnimations().map((each) => each.finished));
-          const { violations } = await axe.run();
-          return violations.map(({ id, nodes }) =>
-            [id, ...nodes.slice(0, 3).map((node) => node.html.slice(0, 200))]);
-        }"""
-    )
+    found = violations(tab)
     wider = """() => [...document.querySelectorAll(".explorer *")]
       .filter((each) => each.getBoundingClientRect().right > innerWidth + 1
         && !each.closest("svg, pre"))

@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import DESKTOP, PHONE, Reader, visit
+from browser import DESKTOP, PHONE, Reader, visit, violations
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
-from test_accessible import AXE
 from test_use import WIDER
 
 SIX = "output spec"  # of the six calls
@@ -228,21 +227,13 @@ def test_axe_finds_nothing_while_predicting(
 ) -> None:
     tab = reader(**window, color_scheme=scheme).new_page()
     visit(tab, predicting)
-    tab.add_script_tag(path=AXE)
     for bar in tab.locator(".predict-bar").all():
         bar.get_by_role("button").first.click()
     # Some rows are open, some right, some wrong.
     for table in tab.locator("table:has(select.predict-choice)").all():
         for _ in range(table.locator("select").count() - 1):
             table.locator("select").first.select_option(index=1)
-    found = tab.evaluate(
-        """async () => {
-          await Promise.all(document.getAnimations().map((each) => each.finished));
-          const { violations } = await axe.run();
-          return violations.map(({ id, nodes }) =>
-            [id, ...nodes.slice(0, 3).map((node) => node.html.slice(0, 200))]);
-        }"""
-    )
+    found = violations(tab)
 
     assert [] == found
     assert [] == tab.evaluate(WIDER)
