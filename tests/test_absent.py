@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import pytest
+from chips import MESHES, SHAPE, where_compilers_are
 from jax.sharding import AxisType, Mesh
 from jax.sharding import PartitionSpec as P
 from structs import said, struct
@@ -23,15 +24,7 @@ from shardlessons import (
     tpu_mesh,
 )
 
-pytestmark = pytest.mark.skipif(
-    (sys.platform, platform.machine()) != ("linux", "x86_64"),
-    reason="the compilers are published for Linux on x86_64 alone",
-)
-SHAPE = {"data": 4, "model": 2}
-MESHES: dict[str, Callable[[], Mesh]] = {
-    "v5e": functools.cache(lambda: tpu_mesh("v5e:2x4", SHAPE)),
-    "H100": functools.cache(lambda: gpu_mesh("H100", SHAPE)),
-}
+pytestmark = where_compilers_are
 
 
 # --- The devices of a mesh

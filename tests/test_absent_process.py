@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -13,16 +12,14 @@ from pathlib import Path
 import jax
 import nbformat
 import pytest
+from chips import where_compilers_are
 from nbclient import NotebookClient
 
 from shardlessons import (
     _absent,
 )
 
-pytestmark = pytest.mark.skipif(
-    (sys.platform, platform.machine()) != ("linux", "x86_64"),
-    reason="the compilers are published for Linux on x86_64 alone",
-)
+pytestmark = where_compilers_are
 
 
 # What a reader with neither chip has: no platform chosen, none forbidden.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import platform
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import pytest
+from chips import MESHES, SHAPE, where_compilers_are
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from pairs import LINES, pair
@@ -21,21 +19,11 @@ from shardlessons import (
     TPU_V5E_ICI,
     cost,
     cpu_mesh,
-    gpu_mesh,
     read,
-    tpu_mesh,
     traffic,
 )
 
-pytestmark = pytest.mark.skipif(
-    (sys.platform, platform.machine()) != ("linux", "x86_64"),
-    reason="the compilers are published for Linux on x86_64 alone",
-)
-SHAPE = {"data": 4, "model": 2}
-MESHES: dict[str, Callable[[], Mesh]] = {
-    "v5e": functools.cache(lambda: tpu_mesh("v5e:2x4", SHAPE)),
-    "H100": functools.cache(lambda: gpu_mesh("H100", SHAPE)),
-}
+pytestmark = where_compilers_are
 
 
 # --- The 49 pairs

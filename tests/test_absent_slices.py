@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 from collections.abc import Callable
 
 import jax
-import pytest
+from chips import where_compilers_are
 from jax.sharding import AxisType, Mesh
 from jax.sharding import PartitionSpec as P
 from structs import said, struct
@@ -18,13 +16,7 @@ from shardlessons import (
     tpu_mesh,
 )
 
-pytestmark = pytest.mark.skipif(
-    (sys.platform, platform.machine()) != ("linux", "x86_64"),
-    reason="the compilers are published for Linux on x86_64 alone",
-)
-
-
-# --- Several slices
+pytestmark = where_compilers_are
 
 
 def mapped(
