@@ -254,20 +254,52 @@ def test_a_sweep_that_fails_says_why(
 # --- The page
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Build:
-    base = tmp_path_factory.mktemp("site")
+def built_by(builder: str, base: Path) -> Build:
     docs = base / "docs"
     docs.mkdir()
     extensions = "extensions += ['shardlessons.sphinxext.explorer']\n"
     (docs / "conf.py").write_text(CONF + extensions, "utf-8")
-    (docs / "index.md").write_text("# Ask\n\n```{explorer}\n```\n", "utf-8")
+    (docs / "index.md").write_text(
+        "# Pages\n\n```{toctree}\nask\n```\n", "utf-8"
+    )
+    (docs / "ask.md").write_text("# Ask\n\n```{explorer}\n```\n", "utf-8")
     cache = f"shardlessons_explorer_cache={ROOT / 'build/explorer'}"
-    return build(docs, base / "out", "-n", "-D", cache, SOURCE_DATE_EPOCH="1767225600")
+    flags = ["-n", "-D", cache, "-b", builder]
+    return build(docs, base / "out", *flags, SOURCE_DATE_EPOCH="1767225600")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Build:
+    return built_by("html", tmp_path_factory.mktemp("site"))
+
+
+def test_a_page_in_a_folder_of_its_own_finds_script_and_answers(
+    tmp_path: Path, folder: Path
+) -> None:
+    made = built_by("dirhtml", tmp_path)
+    page = BeautifulSoup(made.html("ask/index"), "html.parser")
+    named = [
+        page.select_one(".explorer")["data-pieces"],
+        page.select_one("script[src*='explorer.js']")["src"].partition("?")[0],
+    ]
+
+    assert ["../_static/explorer/", "../_static/explorer.js"] == named
+    for address in named:
+        assert (made.out / "ask" / address).exists()
+
+
+def test_a_book_has_the_most_asked_without_form_and_links(
+    tmp_path: Path, folder: Path
+) -> None:
+    made = built_by("epub", tmp_path)
+    page = BeautifulSoup((made.out / "ask.xhtml").read_text("utf-8"), "html.parser")
+
+    assert "x.sum(0)" in page.select_one("table tbody").get_text()
+    assert [] == page.select("form, script, table a")
 
 
 def test_the_page_has_a_first_answer_and_the_most_asked(built: Build) -> None:
-    page = BeautifulSoup(built.html(), "html.parser")
+    page = BeautifulSoup(built.html("ask"), "html.parser")
     rows = page.select("table.notation tbody tr")
 
     assert ("", 0) == (built.stderr, built.code)

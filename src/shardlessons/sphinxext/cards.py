@@ -20,7 +20,7 @@ import typst
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
-from shardlessons.sphinxext.light import BUILDERS
+from shardlessons.sphinxext._site import BUILDERS
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util import logging
 
-from shardlessons.sphinxext.light import BUILDERS
+from shardlessons.sphinxext._site import BUILDERS, description_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -34,14 +34,7 @@ def _describe(
     """Give a page the tags that a preview of it is made of."""
     if doctree is None:  # the index, the search page
         return
-    description = next(
-        (
-            meta["content"]
-            for meta in doctree.findall(nodes.meta)
-            if meta.get("name") == "description"
-        ),
-        "",
-    )
+    description = description_of(doctree)
     if not 0 < len(description) <= LONGEST:
         logger.warning(
             "the page needs a description of at most %d characters in its front "

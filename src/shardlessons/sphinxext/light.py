@@ -18,6 +18,7 @@ import zlib
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
+from shardlessons.sphinxext._site import BUILDERS
 from shardlessons.sphinxext._style import Classes, Names, embed_icons, prune
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
 
-BUILDERS = {"html", "dirhtml"}  # a book for a reader of books has another layout
 # What the theme's own layout links besides.
 THEME_SHEETS = ["basic.css", "styles/pydata-sphinx-theme.css"]
 THEME_SCRIPTS = ["scripts/pydata-sphinx-theme.js"]

@@ -19,6 +19,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import logging
 
+from shardlessons.sphinxext._site import BUILDERS, description_of
 from shardlessons.sphinxext.downloads._binder import binder_address
 from shardlessons.sphinxext.downloads._inline import UnknownNode
 from shardlessons.sphinxext.downloads._needs import CannotInstall
@@ -35,15 +36,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Others that write HTML, EPUB's, write no site.
-_BUILDERS = ("html", "dirhtml")
-
 
 def _write(
     app: Sphinx, name: str, _: str, context: dict[str, Any], doctree: nodes.document
 ) -> None:
     """Write a page's files, and tell its template."""
-    if doctree is None or app.builder.name not in _BUILDERS or _is_orphan(app, name):
+    if doctree is None or app.builder.name not in BUILDERS or _is_orphan(app, name):
         return
     try:
         texts = _texts(app, name, doctree)
@@ -91,7 +89,7 @@ def _is_orphan(app: Sphinx, name: str) -> bool:
 
 def _list(app: Sphinx, error: Exception | None) -> None:
     """Write ``llms.txt`` and ``llms-full.txt``."""
-    if error or app.builder.name not in _BUILDERS:
+    if error or app.builder.name not in BUILDERS:
         return
     root = app.config.root_doc
     sections = list(_sections(app.env))
@@ -113,14 +111,7 @@ def _sections(env: BuildEnvironment) -> Iterator[tuple[str, list[str]]]:
 
 def _entry(app: Sphinx, name: str) -> Entry:
     address = urljoin(app.config.html_baseurl, f"{name}.md")
-    description = next(
-        (
-            meta["content"]
-            for meta in app.env.get_doctree(name).findall(nodes.meta)
-            if meta.get("name") == "description"
-        ),
-        "",
-    )
+    description = description_of(app.env.get_doctree(name))
     return Entry(app.env.titles[name].astext(), address, description)
 
 

@@ -13,8 +13,10 @@ from urllib.parse import urlencode
 import jinja2
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.osutil import relative_uri
 
 from shardlessons.sphinxext._clock import today
+from shardlessons.sphinxext._site import BUILDERS
 from shardlessons.sphinxext.explorer._recorded import (
     index_of,
     key,
@@ -27,9 +29,7 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
 
 _STATIC = Path(__file__).parent / "static"
-_FORMATS = ("html", "latex")  # of builders that show what is read
 _HEAD = ("call", "output", "arguments", "sent")
-_PAGES = ("html", "dirhtml")  # builders of pages that run the script
 _FOLDER, _KEY = "explorer_folder", "explorer_key"
 
 
@@ -42,7 +42,7 @@ class ExplorerDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         app = self.env.app
-        if app.builder.format not in _FORMATS:
+        if app.builder.format != "html":  # no other shows it
             return []
         cache = app.config.shardlessons_explorer_cache
         folder = recorded(
@@ -50,9 +50,8 @@ class ExplorerDirective(SphinxDirective):
         )
         index = index_of(folder)
         self.env.metadata[self.env.docname] |= {_FOLDER: str(folder), _KEY: key()}
-        runs = app.builder.name in _PAGES
-        form = [explorer_form("", html=_html(index, folder))] if runs else []
-        return [*form, _most_asked(index, linked=runs), _foot(index)]
+        form = explorer_form("", html=_html(index, folder))
+        return [form, _most_asked(index), _foot(index)]
 
 
 def _html(index: dict[str, Any], folder: Path) -> str:
@@ -110,17 +109,15 @@ def _digest(folder: Path) -> str:
     return f"{digest:08x}"
 
 
-def _most_asked(index: dict[str, Any], linked: bool) -> nodes.table:
+def _most_asked(index: dict[str, Any]) -> nodes.table:
     """A table as any other, so that every builder has it."""
     rows = []
     for asked in index["most_asked"]:
         specs = asked["specs"]
-        title: nodes.Node = nodes.Text(asked["title"])
-        if linked:
-            choice = {key: index[key] for key in ("mesh", "chip")}
-            choice |= {name: spec["token"] for name, spec in specs.items()}
-            query = urlencode({"operation": asked["operation"], **choice})
-            title = nodes.reference("", asked["title"], refuri=f"?{query}")
+        choice = {key: index[key] for key in ("mesh", "chip")}
+        choice |= {name: spec["token"] for name, spec in specs.items()}
+        query = urlencode({"operation": asked["operation"], **choice})
+        title = nodes.reference("", asked["title"], refuri=f"?{query}")
         given = [f"{name}: {spec['code']}" for name, spec in specs.items()]
         row = asked["answer"]["row"]
         rows.append(
@@ -172,14 +169,25 @@ def _foot(index: dict[str, Any]) -> nodes.container:
 
 
 def _visit(self: Any, node: explorer_form) -> None:
-    if not self.builder.embedded:  # no script runs in a book
-        self.body.append(node["html"])
+    builder = self.builder
+    if builder.name in BUILDERS:
+        page = builder.get_target_uri(builder.current_docname)
+        static = relative_uri(page, "_static/")
+        self.body.append(node["html"].replace('="_static/', f'="{static}'))
     raise nodes.SkipNode
+
+
+def _unlink(app: Sphinx, doctree: nodes.document, _: str) -> None:
+    """Leave out the links to a choice where there is no form to take it."""
+    if app.builder.name not in BUILDERS:
+        for link in list(doctree.findall(nodes.reference)):
+            if link.get("refuri", "").startswith("?"):
+                link.replace_self(link.children)
 
 
 def _publish(app: Sphinx, error: Exception | None) -> None:
     """Copy the answers to where the page's script asks for them."""
-    if error or app.builder.name not in _PAGES:
+    if error or app.builder.name not in BUILDERS:
         return
     for meta in app.env.metadata.values():
         if _FOLDER in meta:
@@ -211,4 +219,5 @@ def setup_page(app: Sphinx) -> None:
     app.add_directive("explorer", ExplorerDirective)
     app.connect("builder-inited", _add_files)
     app.connect("env-get-outdated", _outdated)
+    app.connect("doctree-resolved", _unlink)
     app.connect("build-finished", _publish)
