@@ -13,7 +13,7 @@ from chips import MESHES, SHAPE, where_compilers_are
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from pairs import LINES, pair
-from structs import said, struct
+from structs import five_kinds, said, struct
 
 from shardlessons import (
     TPU_V5E_ICI,
@@ -179,34 +179,10 @@ def test_gradients_on_gpu() -> None:
     assert by_kind["all-reduce"].asynchronous
 
 
-def five(x: jax.Array) -> tuple[jax.Array, ...]:
-    ring = [(i, (i + 1) % 4) for i in range(4)]
-    return (
-        jax.lax.psum(x, "data"),
-        jax.lax.psum_scatter(x, "model", tiled=True),
-        jax.lax.all_gather(x, ("data", "model"), tiled=True),
-        jax.lax.all_to_all(x, "data", 0, 1, tiled=True),
-        jax.lax.ppermute(x, "data", ring),
-    )
-
-
 @pytest.mark.parametrize("chip", MESHES)
 def test_shard_map(chip: str) -> None:
     mesh = MESHES[chip]()
-    mapped = jax.shard_map(
-        five,
-        mesh=mesh,
-        in_specs=P("data", "model"),
-        out_specs=(
-            P(None, "model"),
-            P(("data", "model")),
-            P(),
-            P(None, ("model", "data")),
-            P("data", "model"),
-        ),
-        check_vma=False,
-    )
-    reading = read(mapped, struct((64, 32), P("data", "model"), mesh=mesh))
+    reading = read(five_kinds(mesh), struct((64, 32), P("data", "model"), mesh=mesh))
 
     # Each device has (16, 16). A sum this small is cheaper for a TPU to send
     # whole than to scatter; what it exchanges it shows in four parts.

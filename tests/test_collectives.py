@@ -18,7 +18,7 @@ from releases import (
     needs_info_of_compiled,
     shard_map,
 )
-from structs import MESH, said, struct
+from structs import MESH, five_kinds, said, struct
 
 from shardlessons import (
     Array,
@@ -177,32 +177,7 @@ def test_branches() -> None:
 
 
 def test_shard_map() -> None:
-    def f(x: jax.Array) -> tuple[jax.Array, ...]:
-        ring = [(i, (i + 1) % 4) for i in range(4)]
-        return (
-            jax.lax.psum(x, "data"),
-            jax.lax.psum_scatter(x, "model", tiled=True),
-            jax.lax.all_gather(x, ("data", "model"), tiled=True),
-            jax.lax.all_to_all(x, "data", 0, 1, tiled=True),
-            jax.lax.ppermute(x, "data", ring),
-        )
-
-    reading = read(
-        shard_map(
-            f,
-            mesh=MESH,
-            in_specs=P("data", "model"),
-            out_specs=(
-                P(None, "model"),
-                P(("data", "model")),
-                P(),
-                P(None, ("model", "data")),
-                P("data", "model"),
-            ),
-            check_vma=False,
-        ),
-        struct((64, 32), P("data", "model")),
-    )
+    reading = read(five_kinds(MESH), struct((64, 32), P("data", "model")))
 
     # Each device has (16, 16); CPU sends an all-to-all as a tuple of four.
     quarters = " + ".join(["float32[4,16]"] * 4)

@@ -12,7 +12,7 @@ import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from releases import needs_axis_types, needs_frames
-from structs import MESH, struct
+from structs import MESH, rows_of, struct
 
 from shardlessons import Frame, cpu_mesh, read
 from shardlessons._report import call_text, sharding_text
@@ -69,12 +69,6 @@ def layers(x: jax.Array) -> jax.Array:
     for _ in range(3):
         x = jnp.sin(x - x.sum(1, keepdims=True))
     return x
-
-
-def rows_of(report: str, first: str, last: str) -> list[str]:
-    """The lines between two."""
-    lines = report.splitlines()
-    return lines[lines.index(first) + 1 : lines.index(last)]
 
 
 def cells(html: str) -> list[list[str]]:

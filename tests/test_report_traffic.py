@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import pytest
 from jax.sharding import PartitionSpec as P
 from releases import kept_source
-from structs import struct
+from structs import rows_of, struct
 
 from shardlessons import Frame, Unread, read
 from shardlessons._traffic import source_text
@@ -25,12 +25,6 @@ def layers(x: jax.Array) -> jax.Array:
     for _ in range(3):
         x = jnp.sin(x - x.sum(1, keepdims=True))
     return x
-
-
-def rows_of(report: str, first: str, last: str) -> list[str]:
-    """The lines between two."""
-    lines = report.splitlines()
-    return lines[lines.index(first) + 1 : lines.index(last)]
 
 
 def test_equal_collectives_of_a_line_are_one_row_with_times_summed() -> None:
