@@ -3,12 +3,14 @@
 import os
 from urllib.parse import urlsplit
 
+import shardlessons
+
 # --- Project: https://www.sphinx-doc.org/en/master/usage/configuration.html
 
 project = "shardlessons"
 author = "the shardlessons authors"
 project_copyright = "the shardlessons authors, Apache-2.0"
-version = release = "0.1.0"
+version = release = shardlessons.__version__
 language = "en"
 
 extensions = [
@@ -24,7 +26,6 @@ extensions = [
     "shardlessons.sphinxext.downloads",  # notebook, script, Markdown of each page
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["README.md", "examples"]
 
 # --- Strictness: https://www.sphinx-doc.org/en/master/usage/configuration.html#confval-nitpicky
 
@@ -61,7 +62,8 @@ nb_render_plugin = "shardlessons"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 napoleon_numpy_docstring = False
-napoleon_use_ivar = True  # attributes as a list, without a box for each type
+napoleon_use_ivar = True  # attributes as a list, without a box for each
+napoleon_attr_annotations = False  # their types stand in the signature above
 default_role = "code"  # what a docstring has in single backticks
 
 # --- Look: https://sphinx-book-theme.readthedocs.io/en/stable/reference/api-reference.html

@@ -126,7 +126,7 @@ def test_long_values_are_given_in_full_below_their_row(site: tuple[Path, Build])
     _, built = site
     page = soup(built, "since")
     values = [
-        [(dt.get_text(), dt.find_next("code").get_text()) for dt in dl.select("dt")]
+        [(dt.get_text(), dt.find_next("pre").get_text()) for dt in dl.select("dt")]
         for dl in page.select(".since-values dl")
     ]
 

@@ -291,6 +291,29 @@ def test_a_mark_says_on_which_releases_to_a_keyboard(reader: Reader) -> None:
     expect(tab.get_by_role("tooltip")).to_have_text(mark.text_content())
 
 
+def test_a_mark_leads_to_its_row(reader: Reader) -> None:
+    tab = opened(reader, "propagation", **DESKTOP)
+    tab.locator("article a.since-mark").first.click()
+    tab.wait_for_url("**/since-when.html#*")
+    row = tab.locator(":target")
+
+    expect(row.locator("tr").first).to_be_in_viewport()
+    expect(tab.locator(".since-group[open]")).to_have_count(1)
+
+
+def test_a_filter_opens_the_tables_that_have_a_row_left(reader: Reader) -> None:
+    tab = opened(reader, "since-when", **PHONE)
+    opened_tables = tab.locator(".since-group[open]")
+    release = tab.locator(".since-filters").get_by_label("Differs on")
+    expect(opened_tables).to_have_count(0)
+    release.select_option(index=1)
+
+    assert 0 < opened_tables.count() == tab.locator(".since-group:visible").count()
+    assert tab.locator(".since-group tbody:visible").first.is_visible()
+    release.select_option("")
+    expect(opened_tables).to_have_count(0)
+
+
 # --- Lost readers
 
 

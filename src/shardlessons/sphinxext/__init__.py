@@ -25,6 +25,7 @@ def _add_static(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Set up each of the extension's parts."""
+    from shardlessons import __version__
     from shardlessons.sphinxext._cells import setup_cells
     from shardlessons.sphinxext._check import setup_check
     from shardlessons.sphinxext._examples import setup_examples
@@ -55,7 +56,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_since(app)
     setup_since_table(app)
     return {
-        "version": "0.1.0",
+        "version": __version__,
         "parallel_read_safe": True,
         "parallel_write_safe": True,
         "env_version": 1,

@@ -20,6 +20,7 @@ from shardlessons.sphinxext._since import (
     others,
     row_id,
 )
+from shardlessons.sphinxext._site import BUILDERS
 from shardlessons.sphinxext.downloads._inline import code
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             "releases": list(history.releases),
             "without": history.releases,
             "groups": groups,
-            "kinds": _history.KINDS,
+            # Not every reader of a book can unfold a table.
+            "is_open": app.builder.name not in BUILDERS,
         }
         forms = {"html": "since.html", "markdown": "since.md"}
         node.replace_self(

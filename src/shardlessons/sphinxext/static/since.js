@@ -141,6 +141,7 @@
     const found = make("p", { className: "since-status" });
     found.setAttribute("role", "status");
     const apply = () => {
+      const isChosen = Object.values(wanted).some(Boolean);
       let shown = 0;
       for (const group of tables.querySelectorAll(".since-group")) {
         let here = 0;
@@ -156,6 +157,7 @@
           here += keep;
         }
         group.hidden = here === 0;
+        group.open = isChosen;
         shown += here;
       }
       found.textContent = shown === 1 ? "1 fact" : `${shown} facts`;
@@ -181,6 +183,14 @@
     apply();
   };
 
+  // A row that a page leads to is in a table that is closed.
+  const reveal = () => {
+    const row = tables.querySelector(":target");
+    if (!row) return;
+    row.closest("details").open = true;
+    row.scrollIntoView();
+  };
+
   // --- where the reader chooses ---------------------------------------------
 
   const foot = document.querySelector(".facts-foot");
@@ -188,6 +198,8 @@
   if (tables) {
     tables.before(make("p", {}, picker("What differs on my jax, on every page:")));
     filters();
+    reveal();
+    addEventListener("hashchange", reveal);
   }
   if (foot) {
     foot.id = "since-choice";
