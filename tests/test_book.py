@@ -44,7 +44,7 @@ from shardlessons import cpu_mesh, draw
 mesh = cpu_mesh({"data": 2})
 ```
 
-The answer is {check}`262,144 <512 * 512>`, and [next](next.md#a-table) is why.
+The answer is {check}`262,144 <512 * 512>`, and [next](more/next.md#a-table) is why.
 See {numref}`figure-it` and [JAX](https://docs.jax.dev/).
 
 ```{code-cell} python
@@ -78,12 +78,16 @@ Yes.
 :hidden:
 :numbered: 1
 
-next
+more/next
 ```
 """
 
 NEXT = """\
 # Next to it
+
+[Back](../index.md).
+
+![A square](square.svg)
 
 ## A table
 
@@ -97,6 +101,12 @@ NEXT = """\
 """
 
 
+SQUARE = """\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="9" height="9">
+<rect width="9" height="9"/></svg>
+"""
+
+
 def bind(docs: Path, out: Path) -> Build:
     flags = ("-W", "-b", "epub", "-d", str(out.with_suffix(".doctrees")))
     return build(docs, out, *flags, SOURCE_DATE_EPOCH=DATE)
@@ -105,7 +115,10 @@ def bind(docs: Path, out: Path) -> Build:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
     folder = tmp_path_factory.mktemp("book")
-    docs = small_site(folder, INDEX, next=NEXT)
+    docs = small_site(folder, INDEX)
+    (docs / "more").mkdir()
+    (docs / "more/next.md").write_text(NEXT, "utf-8")
+    (docs / "more/square.svg").write_text(SQUARE, "utf-8")
     (docs / "conf.py").write_text(CONFIGURED, "utf-8")
     made = bind(docs, folder / "out")
 
@@ -164,6 +177,11 @@ def test_every_link_leads_to_something(built: Build) -> None:
         name: [e.attrib["id"] for e in page.iter() if "id" in e.attrib]
         for name, page in found.items()
     }
+
+    def leads_to(page: str, path: str) -> Path:
+        here = built.out.resolve() / page
+        return (here.parent / unquote(path)).resolve() if path else here
+
     links = [
         (name, urlsplit(element.get("href") or element.get("src") or ""))
         for name, page in found.items()
@@ -176,14 +194,14 @@ def test_every_link_leads_to_something(built: Build) -> None:
         if not link.scheme
         and (link.path or link.fragment)
         and (
-            not (built.out / (unquote(link.path) or name)).exists()
+            not (file := leads_to(name, link.path)).exists()
             or link.fragment
-            and link.fragment not in ids[link.path or name]
+            and link.fragment not in ids[str(file.relative_to(built.out.resolve()))]
         )
     ]
 
     assert [] == lost
-    assert ("index.xhtml", "next.xhtml#a-table") in [
+    assert ("index.xhtml", "more/next.xhtml#a-table") in [
         (name, link.geturl()) for name, link in links
     ]
     assert all(len(set(one)) == len(one) for one in ids.values())
@@ -295,6 +313,6 @@ def test_a_link_to_nothing_is_not_printed(built: Build, tmp_path: Path) -> None:
             content = book.read(name).replace(b"next.xhtml#a-table", b"next.xhtml#gone")
             copy.writestr(name, content)
 
-    with pytest.raises(pdf.CannotPrint, match="No anchor #next--gone"):
+    with pytest.raises(pdf.CannotPrint, match="No anchor #more/next--gone"):
         pdf.print_book(broken, tmp_path / "broken.pdf")
     assert not (tmp_path / "broken.pdf").exists()

@@ -45,6 +45,10 @@ a
 ```{code-cell} python
 never_defined
 ```
+
+```pycon
+>>> never_defined
+```
 ````
 """
 )

@@ -155,6 +155,11 @@ WRONG = {
         "0\n5\n```\n:::\n",
         [(6, "facts.question", "written: 5, found: 1, asked: for i in range(2):")],
     ),
+    "an answer below a block that is not run": (
+        ":::{question} What?\n````{notation} pycon\n>>> 9\n````\n\n"
+        "```pycon\n>>> 1 + 1\n3\n````\n:::\n",
+        [(8, "facts.question", "written: 3, found: 2, asked: 1 + 1")],
+    ),
     "an answer that raises": (
         ":::{question} What?\n```pycon\n>>> 1 / 0\n1\n```\n:::\n",
         [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 from jax.sharding import PartitionSpec as P
 
@@ -13,6 +15,11 @@ from shardlessons.sphinxext._rules import (
     rewritten,
     spell,
 )
+
+
+class Pair(NamedTuple):
+    spec: P
+    size: int
 
 
 @pytest.mark.parametrize(
@@ -34,6 +41,10 @@ from shardlessons.sphinxext._rules import (
         ("P()", P(None)),
         ("(P('a',), P())", (P("a", None), P())),
         ("{'w': P('a')}", {"w": P("a")}),
+        ("(P('a'), 2)", Pair(P("a"), 2)),
+        (str((P("a"), -1)), (P("a"), -1)),
+        (str(P(P.UNCONSTRAINED)), P(P.UNCONSTRAINED)),
+        (str(P("a", unreduced={"b"})), P("a", unreduced={"b"})),
         ("ValueError", ValueError("no")),
         ("ValueError: no", ValueError("no")),
         ("no", ValueError("no")),
@@ -58,6 +69,8 @@ def test_holds(written: str, value: object) -> None:
         ("data", P("data")),
         ("P('data'", P("data")),
         ("P(print('data'))", P("data")),
+        ("P('a')", P("a", unreduced={"b"})),
+        ("(P('a',), -2)", (P("a"), -1)),
         ("TypeError", ValueError("no")),
         ("ValueError: yes", ValueError("no")),
         ("Error: no", ValueError("no")),

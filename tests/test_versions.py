@@ -49,7 +49,7 @@ elif words[0] == "venv":
                       'exec {sys.executable} "$@"\\n')
     python.chmod(0o755)
 elif any(word in words for word in os.environ["FAKE_MISSING"].split()):
-    print("no wheels with a matching Python")
+    print("no wheels with a matching Python", file=sys.stderr)
     sys.exit(1)
 """
 
@@ -172,6 +172,15 @@ def test_a_release_that_fails_is_named_and_the_others_are_kept(
     assert 0 == code
     assert 2 == said.out.count(": pages built before\n")
     assert "jax 1.5: pages built in" in said.out
+
+
+def test_a_uv_that_answers_nothing_is_told(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAKE_MISSING", "export")
+
+    assert 2 == project.survey()
+    assert "export --frozen ... exits with 1:\n  no wheels" in capsys.readouterr().err
 
 
 def test_a_named_release_is_compared_with_the_pages_and_writes_nothing(

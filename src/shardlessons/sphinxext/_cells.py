@@ -241,12 +241,14 @@ def _other_class(cell: Cell, written: str) -> str:
 
 
 def _quiet_kernels(app: Sphinx) -> None:
+    import zmq
     from jupyter_client.manager import KernelManager
 
     # ipykernel warns on stderr of each kernel that listens unencrypted, and
     # nbclient hands no configuration on to the manager that starts it:
     # https://github.com/ipython/ipykernel/pull/1515
-    KernelManager.transport_encryption = "auto"
+    if zmq.has("curve"):
+        KernelManager.transport_encryption = "auto"
     # Cells are named by their kernel's process id unless told otherwise, and
     # jax prints the name: two builds would differ.
     os.environ.setdefault("IPYKERNEL_CELL_NAME", "<cell>")

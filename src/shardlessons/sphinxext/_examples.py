@@ -6,6 +6,7 @@ import doctest
 import inspect
 import pydoc
 import re
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,25 +43,27 @@ class QuestionDirective(DropdownDirective):
                 self.lineno,
                 f"the answer has no ```{LANGUAGE} example that proves it",
             )
-        shown: list[list[str]] = []
+        shown: list[tuple[str, list[str]]] = []
         for block in blocks:
             start = page.locate_block(block, self.lineno + 1)
             try:
-                shown.append(_run(page, "question", "\n".join(block), start))
+                anchors = _run(page, "question", "\n".join(block), start)
             except NoKernel as error:
                 page.fail("question", start, f"cannot run the examples: {error}")
-                shown.append([])
+                continue
+            shown.append((_dedented("\n".join(block)), anchors))
         self.options.setdefault("class-container", []).append("question")
         answer = super().run_with_defaults()
-        examples = [
-            block
-            for node in answer
-            for block in node.findall(nodes.literal_block)
-            if block.get("language") == LANGUAGE
-        ]
-        for block, anchors in zip(examples, shown, strict=True):
-            block["facts"] = anchors
+        # Other blocks may look the same to a reader, and are not run.
+        for node in answer:
+            for block in node.findall(nodes.literal_block):
+                if shown and shown[0][0] == _dedented(block.astext()):
+                    _, block["facts"] = shown.pop(0)
         return answer
+
+
+def _dedented(text: str) -> str:
+    return textwrap.dedent(text).strip()
 
 
 def _fenced(lines: list[str]) -> Iterator[list[str]]:
@@ -70,7 +73,7 @@ def _fenced(lines: list[str]) -> Iterator[list[str]]:
         found = _FENCE.match(line)
         if not fence and found and found[2] == LANGUAGE:
             fence, block = found[1], []
-        elif fence and line.strip() == fence:
+        elif fence and line.strip().startswith(fence) and not line.strip(f"{fence[0]} "):
             yield block
             fence = ""
         elif fence:

@@ -7,7 +7,6 @@ page's script does the rest; without it the table is as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -84,9 +83,6 @@ def _body(entry: nodes.entry) -> Iterator[nodes.row]:
 
 
 def _add_files(app: Sphinx) -> None:
-    static = str(Path(__file__).parent / "static")
-    if static not in app.config.html_static_path:
-        app.config.html_static_path.append(static)
     app.add_css_file("predict.css")
     app.add_js_file("predict.js", loading_method="defer")
 

@@ -8,12 +8,16 @@ that only some platforms can ask are left out.
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sphinx.errors import ConfigError
+from sphinx.util.matching import get_matching_files
+
 from shardlessons.sphinxext import _undone
-from shardlessons.sphinxext._platforms import platforms_of
+from shardlessons.sphinxext._platforms import BadFrontMatter, platforms_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -26,10 +30,13 @@ _PROFILE = f"c.InteractiveShellApp.extensions = [{_undone.__name__!r}]\n"
 def _leave_out(app: Sphinx, config: Config) -> None:
     if not config[OPTION]:
         return
-    for page in sorted(Path(app.srcdir).rglob("*.md")):
-        if platforms_of(page.read_text("utf-8")):
-            name = page.relative_to(app.srcdir).as_posix()
-            config.exclude_patterns = [*config.exclude_patterns, name]
+    for name in get_matching_files(app.srcdir, ["**.md"], config.exclude_patterns):
+        page = Path(app.srcdir, name)
+        try:
+            if platforms_of(page.read_text("utf-8")):
+                config.exclude_patterns = [*config.exclude_patterns, glob.escape(name)]
+        except BadFrontMatter as error:
+            raise ConfigError(f"{page}: {error}") from error
 
 
 def _follow_names(app: Sphinx) -> None:

@@ -4,8 +4,8 @@ Add ``shardlessons.sphinxext.cards`` to ``extensions``, set ``html_baseurl``,
 ``html_favicon`` to an SVG, and ``cards_line`` to what each card says below the
 page's title. A page without a picture has the icon in its place.
 
-Typst draws them with the fonts that it carries itself, so that a card is the
-same wherever the site is built.
+The package typst draws them with the fonts that it carries itself, so that a
+card is the same wherever the site is built.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import SkipTest
 
 from sybil import Document, Example, Region, Sybil
@@ -23,6 +23,9 @@ from shardlessons.sphinxext._platforms import (
     platforms_of,
     this_platform,
 )
+
+if TYPE_CHECKING:
+    from sybil.typing import Lexer
 
 
 def collector(
@@ -44,13 +47,18 @@ def collector(
 
 
 def _cells(document: Document) -> Iterable[Region]:
-    shown = list(DirectiveLexer("notation", arguments=".*")(document))
-    for region in DirectiveLexer("code-cell", arguments=".*")(document):
-        if any(one.start < region.start < one.end for one in shown):
-            continue  # how a cell is written, and no cell
+    for region in _run_ones(document, DirectiveLexer("code-cell", arguments=".*")):
         region.parsed = region.lexemes["source"]
         region.evaluator = _run_cell
         yield region
+
+
+def _run_ones(document: Document, lexer: Lexer) -> Iterable[Region]:
+    """What a lexer finds, but for what shows how such a thing is written."""
+    shown = list(DirectiveLexer("notation", arguments=".*")(document))
+    for region in lexer(document):
+        if not any(one.start <= region.start < one.end for one in shown):
+            yield region
 
 
 def _run_cell(example: Example) -> None:
@@ -83,7 +91,7 @@ _strings = DocTestStringParser(_run_example)
 
 
 def _examples(document: Document) -> Iterable[Region]:
-    for block in _in_fence(document):
+    for block in _run_ones(document, _in_fence):
         source = block.lexemes["source"]
         for region in _strings(source, document.path):
             region.adjust(block, source)

@@ -1,13 +1,15 @@
 """Print an EPUB: ``python -m shardlessons.sphinxext.pdf BOOK.epub BOOK.pdf``.
 
 An EPUB is a list of pages with their styles. On paper they are one document:
-a cover, the contents with page numbers, and the pages in their order.
+a cover, the contents with page numbers, and the pages in their order. It needs
+WeasyPrint.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import posixpath
 import sys
 import tempfile
 from pathlib import Path, PurePosixPath
@@ -114,6 +116,8 @@ def _page(folder: Path, name: str) -> Element:
             element.set("id", _anchor(name, element.attrib["id"]))
         if "href" in element.attrib:
             _lead(element, name)
+        if "src" in element.attrib and not urlsplit(element.attrib["src"]).scheme:
+            element.set("src", _from_root(element.attrib["src"], name))
         if element.tag == "svg" and "style" in element.attrib:
             # WeasyPrint takes it for SVG's attribute, and makes a square.
             style = element.attrib["style"].replace("height:auto", "")
@@ -132,12 +136,17 @@ def _anchor(page: str, fragment: str) -> str:
     return f"{PurePosixPath(page).with_suffix('')}--{fragment}"
 
 
+def _from_root(path: str, page: str) -> str:
+    """A path that a page has, from where the book is unpacked."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+
+
 def _lead(link: Element, page: str) -> None:
     """Have a link to a page lead to where that is in the document."""
     href = urlsplit(link.attrib["href"])
     if href.scheme or href.netloc:
         return
-    target = href.path or page
+    target = _from_root(href.path, page) if href.path else page
     link.set("href", f"#{_anchor(target, href.fragment)}")
     to_term = any("std-term" in inner.get("class", "") for inner in link)
     if target != page and page != _NAV and not to_term:

@@ -100,7 +100,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
     uv = Uv(options.uv, options.index)
-    pins, candidates = locked(uv, chosen), pythons(uv, chosen)
+    try:
+        pins, candidates = locked(uv, chosen), pythons(uv, chosen)
+    except Failed as error:
+        print(f"survey: {error}", file=sys.stderr)
+        return 2
     inputs = Inputs(uv, chosen, pins, candidates, sources(chosen))
     releases = options.versions or chosen.releases
     answers, failed = ask_all(releases, lambda name, say: ask(inputs, name, say))

@@ -70,6 +70,22 @@ def run(
         raise Failed(f"{short} ... exits with {code}: see {log}\n  {said_last}")
 
 
+def answer_of(command: list[str], env: dict[str, str], root: Path | None = None) -> str:
+    """What a command prints.
+
+    Raises:
+        Failed: it exits with another code than 0.
+    """
+    done = subprocess.run(
+        command, cwd=root, env=env, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        short = " ".join(command[:3])
+        said = done.stderr.rstrip()
+        raise Failed(f"{short} ... exits with {done.returncode}:\n  {said}")
+    return done.stdout
+
+
 def pythons(uv: Uv, settings: Settings) -> dict[str, str]:
     """The Pythons on this machine that the project runs on, newest first.
 
@@ -80,14 +96,7 @@ def pythons(uv: Uv, settings: Settings) -> dict[str, str]:
     env = variables()
     env["PATH"] = os.pathsep.join([*map(str, folders), env["PATH"]])
     listing = [uv.program, "python", "list", "--only-installed"]
-    answer = subprocess.run(
-        [*listing, "--output-format", "json"],
-        cwd=settings.root,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    answer = answer_of([*listing, "--output-format", "json"], env, settings.root)
     # The first of each version stays: the later ones may be pyenv's shims,
     # which run only where pyenv says so.
     found = {
@@ -107,14 +116,7 @@ def locked(uv: Uv, settings: Settings) -> str:
         export += ["--no-emit-package", name]
     for group in settings.groups:
         export += ["--group", group]
-    return subprocess.run(
-        [*export, "--no-emit-project"],
-        cwd=settings.root,
-        env=variables(),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    return answer_of([*export, "--no-emit-project"], variables(), settings.root)
 
 
 def install(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from shardlessons.sphinxext.survey._environments import (
     Failed,
     Uv,
+    answer_of,
     install,
     run,
     variables,
@@ -119,13 +119,7 @@ class _Step:
 
 
 def _answer(environment: Path, *python: str) -> str:
-    return subprocess.run(
-        ["python", *python],
-        env=variables(environment),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
+    return answer_of(["python", *python], variables(environment)).strip()
 
 
 def _version(environment: Path) -> str:
