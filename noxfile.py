@@ -102,6 +102,15 @@ def sync(session: nox.Session, group: str) -> None:
     session.run_install(*uv_sync, env=env)
 
 
+def uv_program() -> str:
+    """Return uv's path: as nox's environment has it, or as the machine has."""
+    if find_spec("uv"):
+        from uv import find_uv_bin
+
+        return find_uv_bin()
+    return shutil.which("uv") or "uv"
+
+
 def build(session: nox.Session, codes: list[int]) -> Path:
     """Build the site from nothing, as the session's arguments ask."""
     parser = argparse.ArgumentParser(prog=f"nox -s {session.name} --")
@@ -110,6 +119,8 @@ def build(session: nox.Session, codes: list[int]) -> Path:
     parser.add_argument("output", nargs="?", type=Path, help="a new or empty folder")
     parser.add_argument("--jax", metavar="VERSION", help="in place of the locked one")
     parser.add_argument("--read-by", metavar="BUILDER", help="whose pages to take")
+    setting = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
+    parser.add_argument("-D", dest="settings", **setting, help="of docs/conf.py")
     args = parser.parse_args(session.posargs)
     output = (args.output or BUILD / args.builder).resolve()
     doctrees = BUILD / "doctrees" / (args.read_by or args.builder)
@@ -145,9 +156,10 @@ def build(session: nox.Session, codes: list[int]) -> Path:
         "-n",  # a cross-reference that finds nothing is a warning
         "-W",  # a warning fails the build,
         "--keep-going",  # but only once all of them have been shown
-        *("-j", "auto"),  # a process a core
+        *("-j", str(2 * (os.cpu_count() or 1))),  # their kernels wait for one another
         *("-d", doctrees),  # outside of what is published
         *("-D", f"shardlessons_explorer_cache={BUILD / 'explorer'}"),
+        *(f"-D{setting}" for setting in args.settings),
         *("-b", "epub" if printed else args.builder),
         *("docs", written),
         env=env,
@@ -168,7 +180,7 @@ def build(session: nox.Session, codes: list[int]) -> Path:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site; arguments: [builder] [output folder] [--jax VERSION]."""
+    """Build the site; arguments: [builder] [folder] [--jax VERSION] [-D NAME=VALUE]."""
     output = build(session, codes=[0])
     index, *books = (output / name for name in ["index.html", *BOOKS.values()])
     for book in filter(Path.exists, books):
@@ -201,6 +213,8 @@ def site(session: nox.Session) -> None:
 @nox.session(default=False)
 def accept(session: nox.Session) -> None:
     """Write what a build found in place of what the pages say; as docs."""
+    if not {"linkcheck", *BOOKS}.isdisjoint(session.posargs):
+        session.error("name html or dirhtml, or nothing: other builds keep no facts")
     facts = build(session, codes=[0, 1]) / "facts.json"  # 1: they differ
     session.run("python", "-m", "shardlessons.sphinxext.accept", facts, env=ENV)
 
@@ -208,11 +222,9 @@ def accept(session: nox.Session) -> None:
 @nox.session(default=False)
 def versions(session: nox.Session) -> None:
     """Write what each fact was, by release; or print what VERSION changes."""
-    from uv import find_uv_bin
-
     sync(session, "pages")
     survey = ["python", "-m", "shardlessons.sphinxext.survey"]
-    session.run(*survey, "--uv", find_uv_bin(), *session.posargs, env=ENV)
+    session.run(*survey, "--uv", uv_program(), *session.posargs, env=ENV)
 
 
 @nox.session(default=False, venv_backend="none")

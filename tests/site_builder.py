@@ -89,7 +89,7 @@ def build_copy(folder: Path) -> Build:
     return build(
         folder / "docs",
         folder / "out",
-        *("-E", "-n", "-j", "auto"),
+        *("-E", "-n", "-j", str(2 * (os.cpu_count() or 1))),  # as noxfile.py
         *("-D", f"shardlessons_explorer_cache={ROOT / 'build/explorer'}"),
         PYTHONPATH=str(folder / "src"),
         SOURCE_DATE_EPOCH=DATE,

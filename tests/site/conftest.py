@@ -12,6 +12,7 @@ from browser import Reader
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from server import serve
 
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--site", type=Path, required=True, help="the built site")
 
@@ -43,6 +44,8 @@ def chapter(site: Path) -> list[str]:
     """The index, and the pages that it numbers."""
     index = (site / "index.html").read_text("utf-8")
     numbered = re.findall(r'<a [^>]*href="([\w-]+)\.html">\d+\. ', index)
+    if not numbered:
+        raise pytest.UsageError(f"{site}/index.html numbers no page")
     return ["index", *dict.fromkeys(numbered)]
 
 
