@@ -7,10 +7,12 @@ import tomllib
 
 import nbformat
 import pytest
+from docutils import nodes
+from markdown_it import MarkdownIt
 from site_builder import ROOT
 
 from shardlessons.sphinxext.downloads._binder import binder_address
-from shardlessons.sphinxext.downloads._inline import code, fence
+from shardlessons.sphinxext.downloads._inline import Inline, code, fence
 from shardlessons.sphinxext.downloads._needs import CannotInstall, needs_of
 from shardlessons.sphinxext.downloads._notebook import notebook
 from shardlessons.sphinxext.downloads._pieces import (
@@ -36,6 +38,26 @@ def test_code_stands_in_as_many_ticks_as_it_takes(source: str, expected: str) ->
 
 def test_a_fence_is_longer_than_those_in_it() -> None:
     assert "````md\n```\n````" == fence("```\n", "md")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.10.2 has it", "0.10.2 has it"),
+        ("26.6", "26.6"),
+        ("3)x", "3)x"),
+        ("1. is a number", r"1\. is a number"),
+        ("2) is one\n3.", "2\\) is one\n3\\."),
+        ("1234567890. is none", "1234567890. is none"),
+        ("- 1\n# 2\n> 3", "\\- 1\n\\# 2\n\\> 3"),
+    ],
+)
+def test_a_paragraph_begins_no_list_and_no_heading(text: str, expected: str) -> None:
+    paragraph = nodes.paragraph("", "", nodes.Text(text))
+    made = Inline(BASE, BASE).paragraph(paragraph)
+
+    assert expected == made
+    assert f"<p>{text.replace('>', '&gt;')}</p>\n" == MarkdownIt().render(made)
 
 
 def test_the_first_code_cell_installs_what_the_others_use() -> None:

@@ -12,7 +12,8 @@ from docutils import nodes
 # A character that would begin something where it stands, and is text.
 _ACTIVE = re.compile(r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[\w/!?])|\](?=[(\[:])")
 _TICKS = re.compile(r"`+")
-_START = re.compile(r"^(\s*)([#>+=-]|\d+(?=[.)]))", re.MULTILINE)
+# What it takes to begin a block: a mark, or a number that its mark follows.
+_START = re.compile(r"^((?=[#>+=-])|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
 
 
 class UnknownNode(Exception):
@@ -48,7 +49,7 @@ class Inline(ByClass):
     def paragraph(self, node: nodes.Element) -> str:
         """The children of a node, where a line begins no list and no heading."""
         lines = (line.strip() for line in self(node).strip().splitlines())
-        return _START.sub(r"\1\\\2", "\n".join(line for line in lines if line))
+        return _START.sub(r"\1\\", "\n".join(line for line in lines if line))
 
     def line(self, node: nodes.Element) -> str:
         """The children of a node, on one line."""
