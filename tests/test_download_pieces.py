@@ -88,9 +88,26 @@ def page(*pieces: Code | Prose) -> Page:
 def test_only_the_last_value_is_printed() -> None:
     shown = (Shown({"text/plain": "7"}),)
 
-    assert "x = 7; print(x)  # é" in script(page(Code("x = 7; x  # é", shown)))
-    assert "print((3 +\n  4))" in script(page(Code("(3 +\n  4)", shown)))
+    assert "x = 7; print(repr(x))  # é" in script(page(Code("x = 7; x  # é", shown)))
+    assert "print(repr((3 +\n  4)))" in script(page(Code("(3 +\n  4)", shown)))
     assert "\nshow(7)\nx = 7\n" in script(page(Code("show(7)\nx = 7", shown)))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("'a b'", "'a b'"),
+        ("1, 'b'", "(1, 'b')"),
+        ("(1), (2)", "(1, 2)"),
+        ("import numpy\nnumpy.arange(2)", "array([0, 1])"),
+    ],
+)
+def test_a_value_is_printed_as_it_is_shown(
+    source: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(script(page(Code(source, (Shown({"text/plain": expected}),)))), {})
+
+    assert f"{expected}\n" == capsys.readouterr().out
 
 
 def test_a_cell_that_raises_may_not_change_where_it_is_indented() -> None:

@@ -83,17 +83,19 @@ def _code(cell: Code) -> str:
 
 
 def _printing(source: str) -> str:
-    """The code with its last value printed, as a notebook shows it."""
+    """The code with its last value printed, as Python's prompt shows it."""
     last = ast.parse(source).body[-1]
     if not isinstance(last, ast.Expr):  # something else displays it
         return source
     lines = source.splitlines()
     start, stop = last.lineno - 1, last.end_lineno
-    first = lines[start : start + 1]
     value = ast.get_source_segment(source, last) or ""
-    before = first[0].encode()[: last.col_offset].decode()
+    if isinstance(last.value, ast.Tuple):
+        value = f"({value})"  # which may have none
+    before = lines[start].encode()[: last.col_offset].decode()
     after = lines[stop - 1].encode()[last.end_col_offset :].decode()
-    return "\n".join([*lines[:start], f"{before}print({value}){after}", *lines[stop:]])
+    printed = f"{before}print(repr({value})){after}"
+    return "\n".join([*lines[:start], printed, *lines[stop:]])
 
 
 def _going_on(source: str) -> str:
