@@ -246,9 +246,9 @@ Two.
 """
 
 
-def make(folder: Path, builder: str = "html") -> Build:
+def make(folder: Path, builder: str = "html", settings: str = SETTINGS) -> Build:
     docs = small_site(folder, PAGE, other=OTHER)
-    (docs / "conf.py").write_text(CONF + SETTINGS, "utf-8")
+    (docs / "conf.py").write_text(CONF + settings, "utf-8")
     (docs / "helper.py").write_text('"""Has \'quotes\' and \\n."""\nimport json\n')
     built = build(docs, folder / "out", "-b", builder)
 
@@ -374,6 +374,14 @@ def test_llms_txt_lists_the_pages(small: Build) -> None:
     assert text(small, "llms-full.txt") == "\n".join(
         text(small, name) for name in ("index.md", "other.md")
     )
+
+
+def test_the_sites_address_needs_no_slash_at_its_end(
+    small: Build, tmp_path: Path
+) -> None:
+    without = make(tmp_path, settings=SETTINGS.replace(BASE, BASE.removesuffix("/")))
+    for name in ("index.md", "index.ipynb", "index.py", "llms.txt"):
+        assert text(small, name) == text(without, name)
 
 
 def test_pages_in_folders_have_their_files_beside_the_folders(tmp_path: Path) -> None:

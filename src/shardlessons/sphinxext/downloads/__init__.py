@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import logging
 
-from shardlessons.sphinxext._site import BUILDERS, description_of
+from shardlessons.sphinxext._site import BUILDERS, address, description_of
 from shardlessons.sphinxext.downloads._binder import binder_address
 from shardlessons.sphinxext.downloads._inline import UnknownNode
 from shardlessons.sphinxext.downloads._needs import CannotInstall
@@ -110,9 +109,9 @@ def _sections(env: BuildEnvironment) -> Iterator[tuple[str, list[str]]]:
 
 
 def _entry(app: Sphinx, name: str) -> Entry:
-    address = urljoin(app.config.html_baseurl, f"{name}.md")
     description = description_of(app.env.get_doctree(name))
-    return Entry(app.env.titles[name].astext(), address, description)
+    title = app.env.titles[name].astext()
+    return Entry(title, address(app, f"{name}.md"), description)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

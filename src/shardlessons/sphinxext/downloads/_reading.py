@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 from docutils import nodes
 from myst_parser.config.main import read_topmatter
@@ -16,6 +15,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from shardlessons.sphinxext._ledger import ledger_of
 from shardlessons.sphinxext._platforms import platforms_of
+from shardlessons.sphinxext._site import address
 from shardlessons.sphinxext.downloads._blocks import SHOWN, Blocks
 from shardlessons.sphinxext.downloads._inline import Inline
 from shardlessons.sphinxext.downloads._needs import needs_of
@@ -56,11 +56,10 @@ def page_of(
         doctree: the page's, as it is written.
         collapsed: whether the answer to a question opens on a click.
     """
-    base = app.config.html_baseurl
-    address = urljoin(base, app.builder.get_target_uri(name))
+    here = address(app, app.builder.get_target_uri(name))
     source = Path(app.env.doc2path(name)).read_text("utf-8")
     blocks = Blocks(
-        Inline(address, urljoin(base, "_downloads/")),
+        Inline(here, address(app, "_downloads/")),
         _numbers(app, name),
         source.splitlines(),
         collapsed=collapsed,
@@ -78,7 +77,7 @@ def page_of(
         extras=_front_matter(source).get(_EXTRAS, ()),
         platforms=platforms_of(source),
     )
-    return Page(title.text.removeprefix("# "), address, answered, needs, pieces)
+    return Page(title.text.removeprefix("# "), here, answered, needs, pieces)
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
