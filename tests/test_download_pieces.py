@@ -16,6 +16,7 @@ from shardlessons.sphinxext.downloads._inline import Inline, code, fence
 from shardlessons.sphinxext.downloads._needs import CannotInstall, needs_of
 from shardlessons.sphinxext.downloads._notebook import notebook
 from shardlessons.sphinxext.downloads._pieces import (
+    CannotDownload,
     Code,
     Needs,
     Page,
@@ -23,7 +24,7 @@ from shardlessons.sphinxext.downloads._pieces import (
     Raised,
     Shown,
 )
-from shardlessons.sphinxext.downloads._script import CannotIndent, script
+from shardlessons.sphinxext.downloads._script import script
 
 BASE = "https://example.org/en/"
 
@@ -110,16 +111,32 @@ def test_a_value_is_printed_as_it_is_shown(
     assert f"{expected}\n" == capsys.readouterr().out
 
 
-def test_a_cell_that_raises_may_not_change_where_it_is_indented() -> None:
-    cell = Code(
-        'x = """a\nb"""\n1 / 0', (Raised("ZeroDivisionError: division by zero"),)
-    )
-    with pytest.raises(CannotIndent) as raised:
-        script(page(cell))
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        # None of these can be indented.
+        ('x = """a\nb"""\nraise ValueError(x)', "ValueError: a\nb"),
+        ("x = (", "SyntaxError: '(' was never closed (<cell>, line 1)"),
+        ("return 1", "SyntaxError: 'return' outside function (<cell>, line 1)"),
+    ],
+)
+def test_a_script_prints_an_error_and_goes_on(
+    source: str, error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(script(page(Code(source, (Raised(error),)), Code("print(2)"))), {})
 
-    assert (
-        "a cell that raises has a string of several lines, which indenting changes: "
-        'x = """a' == str(raised.value)
+    assert f"{error}\n2\n" == capsys.readouterr().out
+
+
+@pytest.mark.parametrize("outputs", [(), (Raised("UsageError: no such command"),)])
+def test_what_only_a_notebook_runs_is_an_error(outputs: tuple[Raised, ...]) -> None:
+    with pytest.raises(CannotDownload) as raised:
+        script(page(Code("x = 1\n%timeit x", outputs, line=7)))
+
+    assert 8 == raised.value.line
+    assert "no script can run %timeit x: write the cell in plain Python" == str(
+        raised.value
     )
 
 
@@ -143,6 +160,11 @@ def test_packages_are_those_that_cells_import() -> None:
     assert {"JAX_PLATFORMS": "cpu"} == plain.settings
     assert (f"jax=={version}", "shardlessons[gpu,tpu]==0.1.0") == with_own.packages
     assert Needs() == needs_of(["import os"], {}, answered="")
+
+
+def test_what_is_no_python_imports_nothing() -> None:
+    assert Needs() == needs_of(["import os\nx = ("], {}, answered="")
+    assert () == needs_of([], {"old.py": "print 1\n"}, answered="").packages
 
 
 def test_an_import_of_no_package_is_an_error() -> None:

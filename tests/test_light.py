@@ -271,6 +271,17 @@ def test_the_map_has_the_pages(base: str, tmp_path: Path) -> None:
     ).read_text("utf-8")
 
 
+def test_a_page_needs_a_title(tmp_path: Path) -> None:
+    built = site(tmp_path, DESCRIBED.replace("# A page", ""))
+    message = (
+        "index.md: WARNING: the page needs a title, which is its first heading, and "
+        "has none: write one, as in # A page [shardlessons.title]\n"
+    )
+
+    assert message in built.stderr
+    assert 0 == built.code
+
+
 @pytest.mark.parametrize(
     ("page", "length"),
     [("# A page\n", 0), (DESCRIBED.replace('What "it" says.', "A" * 161), 161)],

@@ -45,11 +45,18 @@ def _describe(
             type="shardlessons",
             subtype="description",
         )
-    title = next(doctree.findall(nodes.title)).astext()
+    if next(doctree.findall(nodes.section), None) is None:
+        logger.warning(
+            "the page needs a title, which is its first heading, and has none: "
+            "write one, as in # A page",
+            location=page,
+            type="shardlessons",
+            subtype="title",
+        )
     preview = {
         "type": "article",
         "site_name": app.config.html_title,
-        "title": title,
+        "title": app.env.titles[page].astext(),
         "description": description,
         "url": context["pageurl"] or "",
     }

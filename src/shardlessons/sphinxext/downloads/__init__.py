@@ -20,11 +20,10 @@ from sphinx.util import logging
 
 from shardlessons.sphinxext._site import BUILDERS, address, description_of
 from shardlessons.sphinxext.downloads._binder import binder_address
-from shardlessons.sphinxext.downloads._inline import UnknownNode
-from shardlessons.sphinxext.downloads._needs import CannotInstall
 from shardlessons.sphinxext.downloads._notebook import notebook
+from shardlessons.sphinxext.downloads._pieces import CannotDownload
 from shardlessons.sphinxext.downloads._reading import KeepData, page_of
-from shardlessons.sphinxext.downloads._script import CannotIndent, script
+from shardlessons.sphinxext.downloads._script import script
 from shardlessons.sphinxext.downloads._text import Entry, llms_txt, markdown
 
 if TYPE_CHECKING:
@@ -44,11 +43,11 @@ def _write(
         return
     try:
         texts = _texts(app, name, doctree)
-    except (UnknownNode, CannotInstall, CannotIndent) as error:
+    except CannotDownload as error:
         logger.warning(
             "the page cannot be downloaded: %s",
             error,
-            location=name,
+            location=(name, error.line),
             type="shardlessons",
             subtype="downloads",
         )

@@ -9,6 +9,8 @@ from urllib.parse import quote, urljoin
 
 from docutils import nodes
 
+from shardlessons.sphinxext.downloads._pieces import CannotDownload
+
 # A character that would begin something where it stands, and is text.
 _ACTIVE = re.compile(r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[\w/!?])|\](?=[(\[:])")
 _TICKS = re.compile(r"`+")
@@ -16,7 +18,7 @@ _TICKS = re.compile(r"`+")
 _START = re.compile(r"^((?=[#>+=-])|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
 
 
-class UnknownNode(Exception):
+class UnknownNode(CannotDownload):
     """A node of a page that has no form in Markdown."""
 
 
@@ -93,7 +95,13 @@ class Inline(ByClass):
         return f"[{self(node)}]({self.address(node)})"
 
     def inline_download_reference(self, node: nodes.Element) -> str:
-        return f"[{self(node)}]({urljoin(self._files, quote(node['filename']))})"
+        if "filename" in node:
+            address = urljoin(self._files, quote(node["filename"]))
+        elif "refuri" in node:
+            address = node["refuri"]
+        else:
+            return self(node)  # Sphinx has said that there is no such file
+        return f"[{self(node)}]({address})"
 
     def inline_image(self, node: nodes.Element) -> str:
         return f"![{node.get('alt', '')}]({urljoin(self._here, node['uri'])})"
