@@ -376,6 +376,28 @@ def test_llms_txt_lists_the_pages(small: Build) -> None:
     )
 
 
+def test_llms_txt_lists_pages_below_pages_in_the_readers_order(
+    tmp_path: Path,
+) -> None:
+    docs = small_site(
+        tmp_path,
+        "# Root\n\n```{toctree}\n:caption: First\na\nc\n```\n\n"
+        "```{toctree}\nb\nd\nno\n```\n",
+        a="# A\n\n```{toctree}\nb\n```\n",
+        b="# B\n",
+        c="# C\n",
+        d="# D\n",
+        no="# No\n\n```{math}\nx\n```\n",
+    )
+    (docs / "conf.py").write_text(CONF + SETTINGS, "utf-8")
+    built = build(docs, tmp_path / "out")
+    listed = re.findall(r"^## (.*)|\[(.*)\]", text(built, "llms.txt"), re.MULTILINE)
+    whole = re.findall("^# (.*)", text(built, "llms-full.txt"), re.MULTILINE)
+
+    assert ["First", "A", "B", "C", "Pages", "D"] == [a or b for a, b in listed]
+    assert ["Root", "A", "B", "C", "D"] == whole
+
+
 def test_the_sites_address_needs_no_slash_at_its_end(
     small: Build, tmp_path: Path
 ) -> None:
