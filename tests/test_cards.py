@@ -60,6 +60,15 @@ def test_a_page_names_its_card(tmp_path: Path) -> None:
     assert "og:image" not in built.html("search")
 
 
+def test_a_cards_address_needs_no_slash_at_the_end_of_the_sites(
+    tmp_path: Path,
+) -> None:
+    conf = CONF.replace("https://example.org/", "https://example.org")
+    built = site(tmp_path, {"index": "# A page\n"}, conf)
+
+    assert '"og:image" content="https://example.org/_cards/index.png"' in built.html()
+
+
 def test_a_card_shows_the_first_picture_or_the_icon(tmp_path: Path) -> None:
     red, blue = DRAWING.format("red"), DRAWING.format("blue")
     pages = {

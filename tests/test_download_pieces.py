@@ -7,13 +7,16 @@ import tomllib
 
 import nbformat
 import pytest
+from docutils import nodes
+from markdown_it import MarkdownIt
 from site_builder import ROOT
 
 from shardlessons.sphinxext.downloads._binder import binder_address
-from shardlessons.sphinxext.downloads._inline import code, fence
+from shardlessons.sphinxext.downloads._inline import Inline, code, fence
 from shardlessons.sphinxext.downloads._needs import CannotInstall, needs_of
 from shardlessons.sphinxext.downloads._notebook import notebook
 from shardlessons.sphinxext.downloads._pieces import (
+    CannotDownload,
     Code,
     Needs,
     Page,
@@ -21,7 +24,7 @@ from shardlessons.sphinxext.downloads._pieces import (
     Raised,
     Shown,
 )
-from shardlessons.sphinxext.downloads._script import CannotIndent, script
+from shardlessons.sphinxext.downloads._script import script
 
 BASE = "https://example.org/en/"
 
@@ -36,6 +39,26 @@ def test_code_stands_in_as_many_ticks_as_it_takes(source: str, expected: str) ->
 
 def test_a_fence_is_longer_than_those_in_it() -> None:
     assert "````md\n```\n````" == fence("```\n", "md")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.10.2 has it", "0.10.2 has it"),
+        ("26.6", "26.6"),
+        ("3)x", "3)x"),
+        ("1. is a number", r"1\. is a number"),
+        ("2) is one\n3.", "2\\) is one\n3\\."),
+        ("1234567890. is none", "1234567890. is none"),
+        ("- 1\n# 2\n> 3", "\\- 1\n\\# 2\n\\> 3"),
+    ],
+)
+def test_a_paragraph_begins_no_list_and_no_heading(text: str, expected: str) -> None:
+    paragraph = nodes.paragraph("", "", nodes.Text(text))
+    made = Inline(BASE, BASE).paragraph(paragraph)
+
+    assert expected == made
+    assert f"<p>{text.replace('>', '&gt;')}</p>\n" == MarkdownIt().render(made)
 
 
 def test_the_first_code_cell_installs_what_the_others_use() -> None:
@@ -66,21 +89,54 @@ def page(*pieces: Code | Prose) -> Page:
 def test_only_the_last_value_is_printed() -> None:
     shown = (Shown({"text/plain": "7"}),)
 
-    assert "x = 7; print(x)  # é" in script(page(Code("x = 7; x  # é", shown)))
-    assert "print((3 +\n  4))" in script(page(Code("(3 +\n  4)", shown)))
+    assert "x = 7; print(repr(x))  # é" in script(page(Code("x = 7; x  # é", shown)))
+    assert "print(repr((3 +\n  4)))" in script(page(Code("(3 +\n  4)", shown)))
     assert "\nshow(7)\nx = 7\n" in script(page(Code("show(7)\nx = 7", shown)))
 
 
-def test_a_cell_that_raises_may_not_change_where_it_is_indented() -> None:
-    cell = Code(
-        'x = """a\nb"""\n1 / 0', (Raised("ZeroDivisionError: division by zero"),)
-    )
-    with pytest.raises(CannotIndent) as raised:
-        script(page(cell))
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("'a b'", "'a b'"),
+        ("1, 'b'", "(1, 'b')"),
+        ("(1), (2)", "(1, 2)"),
+        ("import numpy\nnumpy.arange(2)", "array([0, 1])"),
+    ],
+)
+def test_a_value_is_printed_as_it_is_shown(
+    source: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(script(page(Code(source, (Shown({"text/plain": expected}),)))), {})
 
-    assert (
-        "a cell that raises has a string of several lines, which indenting changes: "
-        'x = """a' == str(raised.value)
+    assert f"{expected}\n" == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        # None of these can be indented.
+        ('x = """a\nb"""\nraise ValueError(x)', "ValueError: a\nb"),
+        ("x = (", "SyntaxError: '(' was never closed (<cell>, line 1)"),
+        ("return 1", "SyntaxError: 'return' outside function (<cell>, line 1)"),
+    ],
+)
+def test_a_script_prints_an_error_and_goes_on(
+    source: str, error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(script(page(Code(source, (Raised(error),)), Code("print(2)"))), {})
+
+    assert f"{error}\n2\n" == capsys.readouterr().out
+
+
+@pytest.mark.parametrize("outputs", [(), (Raised("UsageError: no such command"),)])
+def test_what_only_a_notebook_runs_is_an_error(outputs: tuple[Raised, ...]) -> None:
+    with pytest.raises(CannotDownload) as raised:
+        script(page(Code("x = 1\n%timeit x", outputs, line=7)))
+
+    assert 8 == raised.value.line
+    assert "no script can run %timeit x: write the cell in plain Python" == str(
+        raised.value
     )
 
 
@@ -104,6 +160,11 @@ def test_packages_are_those_that_cells_import() -> None:
     assert {"JAX_PLATFORMS": "cpu"} == plain.settings
     assert (f"jax=={version}", "shardlessons[gpu,tpu]==0.1.0") == with_own.packages
     assert Needs() == needs_of(["import os"], {}, answered="")
+
+
+def test_what_is_no_python_imports_nothing() -> None:
+    assert Needs() == needs_of(["import os\nx = ("], {}, answered="")
+    assert () == needs_of([], {"old.py": "print 1\n"}, answered="").packages
 
 
 def test_an_import_of_no_package_is_an_error() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from markdown_it import MarkdownIt
-from site_builder import CONF, Build, build, small_site
+from site_builder import CONF, FIRST, Build, Said, build, cell, small_site
 
 BASE = "https://example.org/en/"
 SETTINGS = f'''
@@ -246,9 +246,9 @@ Two.
 """
 
 
-def make(folder: Path, builder: str = "html") -> Build:
+def make(folder: Path, builder: str = "html", settings: str = SETTINGS) -> Build:
     docs = small_site(folder, PAGE, other=OTHER)
-    (docs / "conf.py").write_text(CONF + SETTINGS, "utf-8")
+    (docs / "conf.py").write_text(CONF + settings, "utf-8")
     (docs / "helper.py").write_text('"""Has \'quotes\' and \\n."""\nimport json\n')
     built = build(docs, folder / "out", "-b", builder)
 
@@ -376,6 +376,36 @@ def test_llms_txt_lists_the_pages(small: Build) -> None:
     )
 
 
+def test_llms_txt_lists_pages_below_pages_in_the_readers_order(
+    tmp_path: Path,
+) -> None:
+    docs = small_site(
+        tmp_path,
+        "# Root\n\n```{toctree}\n:caption: First\na\nc\n```\n\n"
+        "```{toctree}\nb\nd\nno\n```\n",
+        a="# A\n\n```{toctree}\nb\n```\n",
+        b="# B\n",
+        c="# C\n",
+        d="# D\n",
+        no="# No\n\n```{math}\nx\n```\n",
+    )
+    (docs / "conf.py").write_text(CONF + SETTINGS, "utf-8")
+    built = build(docs, tmp_path / "out")
+    listed = re.findall(r"^## (.*)|\[(.*)\]", text(built, "llms.txt"), re.MULTILINE)
+    whole = re.findall("^# (.*)", text(built, "llms-full.txt"), re.MULTILINE)
+
+    assert ["First", "A", "B", "C", "Pages", "D"] == [a or b for a, b in listed]
+    assert ["Root", "A", "B", "C", "D"] == whole
+
+
+def test_the_sites_address_needs_no_slash_at_its_end(
+    small: Build, tmp_path: Path
+) -> None:
+    without = make(tmp_path, settings=SETTINGS.replace(BASE, BASE.removesuffix("/")))
+    for name in ("index.md", "index.ipynb", "index.py", "llms.txt"):
+        assert text(small, name) == text(without, name)
+
+
 def test_pages_in_folders_have_their_files_beside_the_folders(tmp_path: Path) -> None:
     built = make(tmp_path, builder="dirhtml")
 
@@ -384,9 +414,54 @@ def test_pages_in_folders_have_their_files_beside_the_folders(tmp_path: Path) ->
     assert f"[the other page]({BASE}other/#part)" in text(built, "index.md")
 
 
-def test_what_has_no_form_in_markdown_is_a_warning(tmp_path: Path) -> None:
-    docs = small_site(tmp_path, "# A page\n\n```{math}\nx\n```\n")
+def say(folder: Path, page: str) -> Build:
+    docs = small_site(folder, page)
     (docs / "conf.py").write_text(CONF + SETTINGS, "utf-8")
-    built = build(docs, tmp_path / "out")
+    return build(docs, folder / "out")
+
+
+def test_what_has_no_form_in_markdown_is_a_warning(tmp_path: Path) -> None:
+    built = say(tmp_path, "# A page\n\n```{math}\nx\n```\n")
 
     assert "the page cannot be downloaded: a math_block has no form" in built.stderr
+
+
+def test_what_no_script_can_run_is_a_warning_at_its_line(tmp_path: Path) -> None:
+    built = say(tmp_path, "# A page\n\n" + cell("x = 1\n%xmode Plain", "remove-output"))
+
+    assert (
+        Said(
+            "index.md",
+            FIRST + 5,
+            "shardlessons.downloads",
+            "the page cannot be downloaded: no script can run %xmode Plain: "
+            "write the cell in plain Python",
+        )
+        in built.said
+    )
+
+
+@pytest.mark.parametrize("page", ["", "Text.\n", "Text.\n\n# A page\n"])
+def test_a_page_that_begins_with_no_title_is_a_warning(
+    page: str, tmp_path: Path
+) -> None:
+    built = say(tmp_path, page)
+
+    assert (
+        "index.md: WARNING: the page cannot be downloaded: it begins with no heading, "
+        "which is the title of its files: write one above all else, as in # A page "
+        "[shardlessons.downloads]\n" in built.stderr
+    )
+    assert not (built.out / "index.md").exists()
+
+
+def test_what_is_elsewhere_or_nowhere_is_downloaded_as_on_the_page(
+    tmp_path: Path,
+) -> None:
+    built = say(
+        tmp_path,
+        "# A page\n\n{download}`there <https://a.example/b.py>`, {download}`gone.py`\n",
+    )
+
+    assert ["download.not_readable"] == [said.kind for said in built.said]
+    assert "[`there`](https://a.example/b.py), `gone.py`\n" in text(built, "index.md")

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup, Tag
 from markdown_it import MarkdownIt
 from site_builder import ROOT, Build
 from uv import find_uv_bin
@@ -240,27 +241,57 @@ def test_a_script_prints_what_the_build_found(
 
 PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 PAGES.remove("404")
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+BLOCKS = ["p", "li", "dd", "td", "th", "pre", "figcaption", "caption", "summary"]
 
 
 def markdown(built: Build, page: str) -> str:
     return (built.out / f"{page}.md").read_text("utf-8")
 
 
-def plain(text: str) -> str:
-    """A text without Markdown's backslashes and doctest's marks, on one line."""
-    text = text.replace("<BLANKLINE>", "")  # which Sphinx takes out
-    return " ".join(re.sub(r"\\([\\`*_<\]|])", r"\1", text).split())
+def one_line(block: Tag) -> str:
+    return " ".join(block.get_text().split())
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_markdown_has_every_fact(page: str, real_site: tuple[Path, Build]) -> None:
+    """In a paragraph, a cell or a block of code that reads as the page's does."""
     _, built = real_site
-    text = plain(markdown(built, page))
-    facts = [fact for fact in built.ledger["facts"] if fact["page"] == page]
-    # Below a cell is what it printed; elsewhere what is written, which holds.
-    shown = [f["found"] if f["form"] == "expect" else f["written"] for f in facts]
+    html = BeautifulSoup(built.html(page), "html.parser").article
+    for other in html.select(".since-mark, .since-below, .headerlink, .explorer"):
+        other.decompose()  # the page alone has these
+    blocks = [
+        fact if fact.name == "pre" else fact.find_parent(BLOCKS) or fact
+        for fact in html.select(".fact, pre")
+    ]
+    stated = map(one_line, {id(block): block for block in blocks}.values())
+    made = MARKDOWN.render(markdown(built, page))
+    # Each is looked for below the one before it.
+    below = map(one_line, BeautifulSoup(made, "html.parser").find_all(BLOCKS))
+    missing = [
+        text
+        for text in stated
+        # A definition has its term before it.
+        if not any(text == block or block.endswith(f": {text}") for block in below)
+    ]
 
-    assert [] == [value for value in shown if plain(value or "") not in text]
+    assert [] == missing[:1]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_readers_of_markdown_see_no_backslash_of_an_escape(
+    page: str, real_site: tuple[Path, Build]
+) -> None:
+    # So each is a token, whose content is what readers see.
+    tokens = MarkdownIt("commonmark").enable("table").disable("text_join")
+    escapes = [
+        child
+        for token in tokens.parse(markdown(real_site[1], page))
+        for child in token.children or ()
+        if child.info == "escape"
+    ]
+
+    assert [] == [escape.content for escape in escapes if len(escape.content) > 1]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -268,7 +299,7 @@ def test_markdown_has_nothing_of_a_directive_left(
     page: str, real_site: tuple[Path, Build]
 ) -> None:
     text = markdown(real_site[1], page)
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    tokens = MARKDOWN.parse(text)
     inline = [child for token in tokens for child in token.children or ()]
     prose = "\n".join(child.content for child in inline if child.type == "text")
 

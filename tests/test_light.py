@@ -160,10 +160,10 @@ Text.
 """
 
 
-def site(folder: Path, page: str = DESCRIBED) -> Build:
+def site(folder: Path, page: str = DESCRIBED, conf: str = CONF) -> Build:
     docs = folder / "docs"
     shutil.copytree(ROOT / "docs/_templates", docs / "_templates")
-    (docs / "conf.py").write_text(CONF, "utf-8")
+    (docs / "conf.py").write_text(conf, "utf-8")
     (docs / "index.md").write_text(page, "utf-8")
     return build(docs, folder / "out")
 
@@ -260,14 +260,26 @@ def test_a_page_has_a_preview(tmp_path: Path) -> None:
     )
 
 
-def test_the_map_has_the_pages(tmp_path: Path) -> None:
-    built = site(tmp_path)
+@pytest.mark.parametrize("base", ["https://example.org/", "https://example.org"])
+def test_the_map_has_the_pages(base: str, tmp_path: Path) -> None:
+    built = site(tmp_path, conf=CONF.replace("https://example.org/", base))
     listed = re.findall("<loc>(.*)</loc>", (built.out / "sitemap.xml").read_text())
 
     assert ["https://example.org/index.html"] == listed
     assert "User-agent: *\nDisallow:\nSitemap: https://example.org/sitemap.xml\n" == (
         built.out / "robots.txt"
     ).read_text("utf-8")
+
+
+def test_a_page_needs_a_title(tmp_path: Path) -> None:
+    built = site(tmp_path, DESCRIBED.replace("# A page", ""))
+    message = (
+        "index.md: WARNING: the page needs a title, which is its first heading, and "
+        "has none: write one, as in # A page [shardlessons.title]\n"
+    )
+
+    assert message in built.stderr
+    assert 0 == built.code
 
 
 @pytest.mark.parametrize(

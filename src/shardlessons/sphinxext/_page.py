@@ -94,12 +94,7 @@ class Page:
     ) -> int:
         """The first line of consecutive lines, whatever their indentation."""
         lines = file.read_text("utf-8").splitlines() if file else self.lines
-        wanted = [line.strip() for line in block]
-        for first in range(max(start, 1), len(lines) - len(wanted) + 2):
-            there = lines[first - 1 : first - 1 + len(wanted)]
-            if [line.strip() for line in there] == wanted:
-                return first
-        return start
+        return first_line(block, lines, start)
 
     # --- recording ------------------------------------------------------
 
@@ -161,6 +156,16 @@ class Page:
             subtype=kind,
         )
         ledger_of(self._env).add_failure(self.name)
+
+
+def first_line(block: list[str], lines: list[str], start: int) -> int:
+    """The first of consecutive lines among others, at or below a line."""
+    wanted = [line.strip() for line in block]
+    for first in range(max(start, 1), len(lines) - len(wanted) + 2):
+        there = lines[first - 1 : first - 1 + len(wanted)]
+        if [line.strip() for line in there] == wanted:
+            return first
+    return start
 
 
 def page_of(env: BuildEnvironment, document: nodes.document) -> Page:

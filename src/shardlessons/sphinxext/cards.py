@@ -20,7 +20,7 @@ import typst
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
-from shardlessons.sphinxext._site import BUILDERS
+from shardlessons.sphinxext._site import BUILDERS, address
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -42,7 +42,7 @@ def _name_card(
     drawing = _DRAWING.search(context["body"])
     said = [_title(app, page), *_TITLE.findall(drawing[1] if drawing else "")[:1]]
     tags = {
-        "og:image": f"{app.config.html_baseurl}{FOLDER}/{page}.png",
+        "og:image": address(app, f"{FOLDER}/{page}.png"),
         "og:image:width": WIDTH,
         "og:image:height": HEIGHT,
         "og:image:alt": escape(". ".join(map(unescape, said))),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util import logging
 
-from shardlessons.sphinxext._site import BUILDERS, description_of
+from shardlessons.sphinxext._site import BUILDERS, address, description_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -45,11 +45,18 @@ def _describe(
             type="shardlessons",
             subtype="description",
         )
-    title = next(doctree.findall(nodes.title)).astext()
+    if next(doctree.findall(nodes.section), None) is None:
+        logger.warning(
+            "the page needs a title, which is its first heading, and has none: "
+            "write one, as in # A page",
+            location=page,
+            type="shardlessons",
+            subtype="title",
+        )
     preview = {
         "type": "article",
         "site_name": app.config.html_title,
-        "title": title,
+        "title": app.env.titles[page].astext(),
         "description": description,
         "url": context["pageurl"] or "",
     }
@@ -61,12 +68,12 @@ def _describe(
 
 def _map(app: Sphinx, error: Exception | None) -> None:
     """Write the addresses of all pages, and where that list is."""
-    base = app.config.html_baseurl
-    if error or app.builder.name not in BUILDERS or not base:
+    if error or app.builder.name not in BUILDERS or not app.config.html_baseurl:
         return
     orphans = {page for page, meta in app.env.metadata.items() if "orphan" in meta}
+    file = app.builder.get_target_uri
     urls = "".join(
-        f"<url><loc>{escape(base + app.builder.get_target_uri(page))}</loc></url>\n"
+        f"<url><loc>{escape(address(app, file(page)))}</loc></url>\n"
         for page in sorted(app.env.found_docs - orphans)
     )
     (app.outdir / "sitemap.xml").write_text(
@@ -76,7 +83,7 @@ def _map(app: Sphinx, error: Exception | None) -> None:
         "utf-8",
     )
     (app.outdir / "robots.txt").write_text(
-        f"User-agent: *\nDisallow:\nSitemap: {base}sitemap.xml\n", "utf-8"
+        f"User-agent: *\nDisallow:\nSitemap: {address(app, 'sitemap.xml')}\n", "utf-8"
     )
 
 

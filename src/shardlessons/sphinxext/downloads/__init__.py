@@ -13,19 +13,17 @@ from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import logging
 
-from shardlessons.sphinxext._site import BUILDERS, description_of
+from shardlessons.sphinxext._site import BUILDERS, address, description_of
 from shardlessons.sphinxext.downloads._binder import binder_address
-from shardlessons.sphinxext.downloads._inline import UnknownNode
-from shardlessons.sphinxext.downloads._needs import CannotInstall
 from shardlessons.sphinxext.downloads._notebook import notebook
+from shardlessons.sphinxext.downloads._pieces import CannotDownload
 from shardlessons.sphinxext.downloads._reading import KeepData, page_of
-from shardlessons.sphinxext.downloads._script import CannotIndent, script
+from shardlessons.sphinxext.downloads._script import script
 from shardlessons.sphinxext.downloads._text import Entry, llms_txt, markdown
 
 if TYPE_CHECKING:
@@ -45,11 +43,11 @@ def _write(
         return
     try:
         texts = _texts(app, name, doctree)
-    except (UnknownNode, CannotInstall, CannotIndent) as error:
+    except CannotDownload as error:
         logger.warning(
             "the page cannot be downloaded: %s",
             error,
-            location=name,
+            location=(name, error.line),
             type="shardlessons",
             subtype="downloads",
         )
@@ -91,28 +89,41 @@ def _list(app: Sphinx, error: Exception | None) -> None:
     """Write ``llms.txt`` and ``llms-full.txt``."""
     if error or app.builder.name not in BUILDERS:
         return
+
+    def is_written(name: str) -> bool:  # one that could not be has said so
+        return (app.outdir / f"{name}.md").exists()
+
     root = app.config.root_doc
-    sections = list(_sections(app.env))
-    listed = [(heading, [_entry(app, n) for n in names]) for heading, names in sections]
+    sections = [(h, list(filter(is_written, names))) for h, names in _sections(app.env)]
+    listed = [(h, [_entry(app, name) for name in names]) for h, names in sections]
     text = llms_txt(app.config.html_title, _entry(app, root).description, listed)
     (app.outdir / "llms.txt").write_text(text, "utf-8")
-    pages = [root, *(name for _, names in sections for name in names)]
-    files = [app.outdir / f"{name}.md" for name in pages]
-    # One that could not be written has said so.
-    texts = [file.read_text("utf-8") for file in files if file.exists()]
+    pages = [*filter(is_written, [root]), *(n for _, names in sections for n in names)]
+    texts = [(app.outdir / f"{name}.md").read_text("utf-8") for name in pages]
     (app.outdir / "llms-full.txt").write_text("\n".join(texts), "utf-8")
 
 
 def _sections(env: BuildEnvironment) -> Iterator[tuple[str, list[str]]]:
-    """The captions of the site's contents, with the pages below each."""
+    """The captions of the site's contents, with all pages below each."""
+    seen = {env.config.root_doc}
     for toctree in env.get_doctree(env.config.root_doc).findall(addnodes.toctree):
-        yield toctree["caption"] or "Pages", toctree["includefiles"]
+        if names := list(_below(env, toctree["includefiles"], seen)):
+            yield toctree["caption"] or "Pages", names
+
+
+def _below(env: BuildEnvironment, names: list[str], seen: set[str]) -> Iterator[str]:
+    """Pages, each followed by those of its own contents, as a reader turns them."""
+    for name in names:
+        if name not in seen:
+            seen.add(name)
+            yield name
+            yield from _below(env, env.toctree_includes.get(name, []), seen)
 
 
 def _entry(app: Sphinx, name: str) -> Entry:
-    address = urljoin(app.config.html_baseurl, f"{name}.md")
     description = description_of(app.env.get_doctree(name))
-    return Entry(app.env.titles[name].astext(), address, description)
+    title = app.env.titles[name].astext()
+    return Entry(title, address(app, f"{name}.md"), description)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

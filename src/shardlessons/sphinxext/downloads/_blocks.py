@@ -8,6 +8,7 @@ from textwrap import indent
 
 from docutils import nodes
 
+from shardlessons.sphinxext._page import first_line
 from shardlessons.sphinxext.downloads._inline import (
     ByClass,
     Inline,
@@ -218,11 +219,14 @@ class Blocks(ByClass):
     def _cell(self, node: nodes.Element) -> Iterator[Piece]:
         source, *outputs = node.children
         (block,) = source.findall(nodes.literal_block)
+        text = block.astext()
+        near = (node.line or 1) - 3  # myst-nb counts from below
+        line = first_line(text.splitlines(), self._lines, near)
         found: list[Output] = []
         for output in outputs:
             for part in output.findall(nodes.FixedTextElement):
                 found.append(_output(part))
-        yield Code(block.astext(), tuple(found))
+        yield Code(text, tuple(found), line)
         for figure in node.findall(nodes.figure):
             for caption in figure.findall(nodes.caption):
                 yield Prose(self._caption(figure, caption))

@@ -9,13 +9,16 @@ from urllib.parse import quote, urljoin
 
 from docutils import nodes
 
+from shardlessons.sphinxext.downloads._pieces import CannotDownload
+
 # A character that would begin something where it stands, and is text.
 _ACTIVE = re.compile(r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[\w/!?])|\](?=[(\[:])")
 _TICKS = re.compile(r"`+")
-_START = re.compile(r"^(\s*)([#>+=-]|\d+(?=[.)]))", re.MULTILINE)
+# What it takes to begin a block: a mark, or a number that its mark follows.
+_START = re.compile(r"^((?=[#>+=-])|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
 
 
-class UnknownNode(Exception):
+class UnknownNode(CannotDownload):
     """A node of a page that has no form in Markdown."""
 
 
@@ -48,7 +51,7 @@ class Inline(ByClass):
     def paragraph(self, node: nodes.Element) -> str:
         """The children of a node, where a line begins no list and no heading."""
         lines = (line.strip() for line in self(node).strip().splitlines())
-        return _START.sub(r"\1\\\2", "\n".join(line for line in lines if line))
+        return _START.sub(r"\1\\", "\n".join(line for line in lines if line))
 
     def line(self, node: nodes.Element) -> str:
         """The children of a node, on one line."""
@@ -92,7 +95,13 @@ class Inline(ByClass):
         return f"[{self(node)}]({self.address(node)})"
 
     def inline_download_reference(self, node: nodes.Element) -> str:
-        return f"[{self(node)}]({urljoin(self._files, quote(node['filename']))})"
+        if "filename" in node:
+            address = urljoin(self._files, quote(node["filename"]))
+        elif "refuri" in node:
+            address = node["refuri"]
+        else:
+            return self(node)  # Sphinx has said that there is no such file
+        return f"[{self(node)}]({address})"
 
     def inline_image(self, node: nodes.Element) -> str:
         return f"![{node.get('alt', '')}]({urljoin(self._here, node['uri'])})"

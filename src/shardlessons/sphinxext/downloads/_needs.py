@@ -9,13 +9,13 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from importlib import metadata
 
-from shardlessons.sphinxext.downloads._pieces import Needs
+from shardlessons.sphinxext.downloads._pieces import CannotDownload, Needs
 
 _OWN = __package__.partition(".")[0]
 _NAME = re.compile(r"[\w.-]+")
 
 
-class CannotInstall(Exception):
+class CannotInstall(CannotDownload):
     """What cells need, pip cannot be told."""
 
 
@@ -65,7 +65,11 @@ def needs_of(
 def _imported(source: str) -> set[str]:
     """The top level modules that a source imports, anywhere in it."""
     names = set()
-    for node in ast.walk(ast.parse(source)):
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # it never ran, or it is no cell for a script, which says so
+        return names
+    for node in ast.walk(tree):
         match node:
             case ast.Import(names=aliases):
                 names |= {alias.name for alias in aliases}

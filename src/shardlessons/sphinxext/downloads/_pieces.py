@@ -6,6 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
+class CannotDownload(Exception):
+    """What keeps a page from being written to files, at a line of its source."""
+
+    def __init__(self, said: str, line: int | None = None) -> None:
+        super().__init__(said)
+        self.line = line
+
+
 @dataclass(frozen=True)
 class Prose:
     """A part of the text, in CommonMark."""
@@ -48,6 +56,7 @@ class Code:
 
     source: str
     outputs: tuple[Output, ...] = ()
+    line: int | None = None  # of the page's source, where the code begins
 
     @property
     def raises(self) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 from docutils import nodes
 from myst_parser.config.main import read_topmatter
@@ -16,10 +15,17 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from shardlessons.sphinxext._ledger import ledger_of
 from shardlessons.sphinxext._platforms import platforms_of
+from shardlessons.sphinxext._site import address
 from shardlessons.sphinxext.downloads._blocks import SHOWN, Blocks
 from shardlessons.sphinxext.downloads._inline import Inline
 from shardlessons.sphinxext.downloads._needs import needs_of
-from shardlessons.sphinxext.downloads._pieces import Code, Page, Piece, Prose
+from shardlessons.sphinxext.downloads._pieces import (
+    CannotDownload,
+    Code,
+    Page,
+    Piece,
+    Prose,
+)
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -55,18 +61,19 @@ def page_of(
         name: the page's.
         doctree: the page's, as it is written.
         collapsed: whether the answer to a question opens on a click.
+
+    Raises:
+        CannotDownload: something on it has no form in a file.
     """
-    base = app.config.html_baseurl
-    address = urljoin(base, app.builder.get_target_uri(name))
+    here = address(app, app.builder.get_target_uri(name))
     source = Path(app.env.doc2path(name)).read_text("utf-8")
     blocks = Blocks(
-        Inline(address, urljoin(base, "_downloads/")),
+        Inline(here, address(app, "_downloads/")),
         _numbers(app, name),
         source.splitlines(),
         collapsed=collapsed,
     )
-    title, *rest = blocks.pieces(doctree)
-    assert isinstance(title, Prose)
+    title, rest = _titled(list(blocks.pieces(doctree)))
     pieces = tuple(_joined(rest))
     cells = [piece.source for piece in pieces if isinstance(piece, Code)]
     asked = ledger_of(app.env).asked(name)
@@ -78,7 +85,18 @@ def page_of(
         extras=_front_matter(source).get(_EXTRAS, ()),
         platforms=platforms_of(source),
     )
-    return Page(title.text.removeprefix("# "), address, answered, needs, pieces)
+    return Page(title, here, answered, needs, pieces)
+
+
+def _titled(pieces: list[Piece]) -> tuple[str, list[Piece]]:
+    """The title of a page, which is the heading that it begins with, and the rest."""
+    match pieces:
+        case [Prose(text), *rest] if text.startswith("# "):
+            return text.removeprefix("# "), rest
+    raise CannotDownload(
+        "it begins with no heading, which is the title of its files: write one "
+        "above all else, as in # A page"
+    )
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -120,6 +138,6 @@ def _files(app: Sphinx, name: str, doctree: nodes.document) -> dict[str, str]:
 def _offered(name: str, doctree: nodes.document) -> Iterator[str]:
     for link in doctree.findall(addnodes.download_reference):
         target = link["reftarget"]
-        if target.endswith(".py"):
+        if target.endswith(".py") and "filename" in link:
             folder = "" if target.startswith("/") else posixpath.dirname(name)
             yield posixpath.normpath(posixpath.join(folder, target.lstrip("/")))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 from textwrap import indent
 
-from shardlessons.sphinxext.downloads._pieces import Code, Needs, Page, Prose, Shown
-
-
-class CannotIndent(Exception):
-    """A cell whose code is another once it is indented."""
+from shardlessons.sphinxext.downloads._pieces import (
+    CannotDownload,
+    Code,
+    Needs,
+    Page,
+    Prose,
+    Raised,
+    Shown,
+)
 
 
 def script(page: Page) -> str:
@@ -77,35 +81,65 @@ def _quoted(text: str) -> str:
 
 def _code(cell: Code) -> str:
     source = cell.source
+    try:
+        compile(source, "<cell>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        if not _is_stated(error, cell):
+            raise _not_python(error, cell) from None
+        return _tried(_as_text(source))
     if any(isinstance(output, Shown) for output in cell.outputs):
         source = _printing(source)
     return _going_on(source) if cell.raises else source
 
 
+def _is_stated(error: SyntaxError, cell: Code) -> bool:
+    """Whether a cell is there to raise its error."""
+    name = type(error).__name__
+    raised = (output.text for output in cell.outputs if isinstance(output, Raised))
+    return any(name == text.partition(":")[0] for text in raised)
+
+
+def _not_python(error: SyntaxError, cell: Code) -> CannotDownload:
+    lines = cell.source.splitlines()[: error.lineno]
+    return CannotDownload(
+        f"no script can run {lines[-1].strip()}: write the cell in plain Python",
+        cell.line and cell.line + len(lines) - 1,
+    )
+
+
 def _printing(source: str) -> str:
-    """The code with its last value printed, as a notebook shows it."""
+    """The code with its last value printed, as Python's prompt shows it."""
     last = ast.parse(source).body[-1]
     if not isinstance(last, ast.Expr):  # something else displays it
         return source
     lines = source.splitlines()
     start, stop = last.lineno - 1, last.end_lineno
-    first = lines[start : start + 1]
     value = ast.get_source_segment(source, last) or ""
-    before = first[0].encode()[: last.col_offset].decode()
+    if isinstance(last.value, ast.Tuple):
+        value = f"({value})"  # which may have none
+    before = lines[start].encode()[: last.col_offset].decode()
     after = lines[stop - 1].encode()[last.end_col_offset :].decode()
-    return "\n".join([*lines[:start], f"{before}print({value}){after}", *lines[stop:]])
+    printed = f"{before}print(repr({value})){after}"
+    return "\n".join([*lines[:start], printed, *lines[stop:]])
 
 
 def _going_on(source: str) -> str:
     """The code with its error printed, so that the script goes on."""
-    inside = indent(source, "    ")
-    tried = f"try:\n{inside}\nexcept Exception as error:\n"
-    tried += '    print(f"{type(error).__name__}: {error}")'
+    tried = _tried(indent(source, "    "))
     (block,) = ast.parse(tried).body
     assert isinstance(block, ast.Try)
-    if ast.dump(ast.Module(block.body, [])) != ast.dump(ast.parse(source)):
-        raise CannotIndent(
-            "a cell that raises has a string of several lines, which indenting "
-            f"changes: {source.splitlines()[0]}"
-        )
-    return tried
+    same = ast.dump(ast.Module(block.body, [])) == ast.dump(ast.parse(source))
+    # Indenting changes a string of several lines.
+    return tried if same else _tried(_as_text(source))
+
+
+def _as_text(source: str) -> str:
+    """What runs code that cannot stand in the script as it is."""
+    return f'    exec(compile({_quoted(source)}, "<cell>", "exec"))'
+
+
+def _tried(body: str) -> str:
+    return (
+        f"try:\n{body}\nexcept Exception as error:\n"
+        '    print(f"{type(error).__name__}: {error}")'
+    )
