@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import random
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -228,17 +230,50 @@ def test_another_release_is_another_question(monkeypatch: pytest.MonkeyPatch) ->
     assert key != _recorded.key()
 
 
-def test_the_cache_keeps_the_newest_few(
+@pytest.fixture
+def ask(
     swept: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
+    """Ask for the sweep of each of some releases, with one cache, in order."""
+
+    def ask(*releases: int) -> None:
+        for release in releases:
+            monkeypatch.setattr(_recorded, "versions", lambda: {"jax": release})
+            _recorded.recorded(tmp_path / "doctrees", tmp_path / "cache")
+
+    return ask
+
+
+def test_the_cache_keeps_the_newest_few(
+    ask: Callable[..., None], swept: list[Path], tmp_path: Path
 ) -> None:
-    for release in range(6):
-        monkeypatch.setattr(
-            _recorded, "versions", lambda release=release: {"jax": release}
-        )
-        _recorded.recorded(tmp_path, tmp_path / "cache")
+    ask(*range(6))
 
     assert 4 == len(list((tmp_path / "cache").iterdir()))
     assert swept[-1].exists()
+
+
+def test_the_cache_keeps_what_is_in_use(
+    ask: Callable[..., None], swept: list[Path]
+) -> None:
+    ask(1, 2, 3, 4)
+    for day, sweep in enumerate(swept):
+        os.utime(sweep, (day, day))
+    ask(1, 5)
+
+    assert [True, False, True, True, True] == [sweep.exists() for sweep in swept]
+
+
+def test_the_cache_keeps_what_others_put_there(
+    ask: Callable[..., None], tmp_path: Path
+) -> None:
+    others = [tmp_path / "cache" / name for name in ("html", "a0b1c2d3", "tmp01234567")]
+    for other in others:
+        other.mkdir(parents=True)
+        os.utime(other, (0, 0))
+    ask(*range(6))
+
+    assert all(other.exists() for other in others)
 
 
 def test_a_sweep_that_fails_says_why(
