@@ -160,12 +160,12 @@ Text.
 """
 
 
-def site(folder: Path, page: str = DESCRIBED) -> Build:
+def site(folder: Path, page: str = DESCRIBED, conf: str = CONF, *flags: str) -> Build:
     docs = folder / "docs"
     shutil.copytree(ROOT / "docs/_templates", docs / "_templates")
-    (docs / "conf.py").write_text(CONF, "utf-8")
+    (docs / "conf.py").write_text(conf, "utf-8")
     (docs / "index.md").write_text(page, "utf-8")
-    return build(docs, folder / "out")
+    return build(docs, folder / "out", *flags)
 
 
 def test_a_page_loads_one_style_and_one_script(tmp_path: Path) -> None:
@@ -230,6 +230,7 @@ def test_another_builder_gets_no_light_page(tmp_path: Path) -> None:
     assert not (checked.out / "_static").exists()
     assert not (checked.out / "sitemap.xml").exists()
 
+
 def test_a_changed_page_is_written_again(tmp_path: Path) -> None:
     first = site(tmp_path).html()
     docs = tmp_path / "docs"
@@ -240,6 +241,35 @@ def test_a_changed_page_is_written_again(tmp_path: Path) -> None:
 
     assert first != again
     assert first == back
+
+
+def test_an_unchanged_page_has_what_a_sheet_names_since(tmp_path: Path) -> None:
+    conf = f"{CONF}html_static_path = ['.']\nhtml_css_files = ['own.css']\n"
+    sheet = tmp_path / "docs/own.css"
+    sheet.parent.mkdir()
+    sheet.write_text("p { color: red }", "utf-8")
+    first = site(tmp_path, f'{DESCRIBED}\n<p class="own-mark">Text</p>\n', conf)
+    assert "own-mark" not in first.html()
+    sheet.write_text("p.own-mark { color: red }", "utf-8")
+    second = build(tmp_path / "docs", tmp_path / "out")
+    anew = build(tmp_path / "docs", tmp_path / "anew")
+
+    assert '<p class="own-mark">' in second.html()
+    assert anew.html() == second.html()
+    for name in ("page.css", "page.js"):
+        made, again = (one.out / "_static" / name for one in (anew, second))
+        assert made.read_bytes() == again.read_bytes()
+
+
+def test_a_card_keeps_its_picture(tmp_path: Path) -> None:
+    conf = f"{CONF}extensions += ['shardlessons.sphinxext.cards']\n"
+    conf += f"html_favicon = {str(ROOT / 'docs/_static/favicon.svg')!r}\n"
+    drawing = '<div class="drawing"><svg viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg></div>'
+    card = site(tmp_path, f"{DESCRIBED}\n{drawing}\n", conf).out / "_cards/index.png"
+    first = card.read_bytes()
+    build(tmp_path / "docs", tmp_path / "out")
+
+    assert first == card.read_bytes()
 
 
 def test_a_page_has_a_preview(tmp_path: Path) -> None:

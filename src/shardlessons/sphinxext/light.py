@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 # What the theme's own layout links besides.
 THEME_SHEETS = ["basic.css", "styles/pydata-sphinx-theme.css"]
@@ -172,9 +173,15 @@ def _rebase(sheet: str, folder: str) -> str:
     )
 
 
+def _outdated(app: Sphinx, env: BuildEnvironment) -> set[str]:
+    """All pages: what one keeps hangs on all others, and one cut has lost the rest."""
+    return env.found_docs if app.builder.name in BUILDERS else set()
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Collect what pages ask for, and write the two files at the end."""
     assets = _Assets()
+    app.connect("env-updated", _outdated)
     # After the theme's own, which add files and, at the end, a style.
     app.connect("html-page-context", assets.collect, priority=900)
     app.connect("build-finished", assets.write, priority=900)
