@@ -272,6 +272,46 @@ def test_a_card_keeps_its_picture(tmp_path: Path) -> None:
     assert first == card.read_bytes()
 
 
+@pytest.mark.parametrize("flags", [(), ("-j", "3")], ids=["serial", "parallel"])
+def test_what_a_single_page_asks_for_is_refused(
+    flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    conf = f"""{CONF}
+def add(app, page, *_):
+    if page == "third":
+        app.add_css_file("third.css")
+        app.add_js_file("third.js")
+
+def setup(app):
+    app.connect("html-page-context", add)
+"""
+    (tmp_path / "docs").mkdir()
+    for name in ("second", "third"):
+        text = DESCRIBED.replace("myst:", "orphan: true\nmyst:")
+        (tmp_path / f"docs/{name}.md").write_text(text, "utf-8")
+    built = site(tmp_path, DESCRIBED, conf, *flags)
+    message = (
+        "third.css, third.js: asked for by the page third or by the "
+        "page index, not by both; a light site has one style sheet and one script, "
+        "so add the file for all pages"
+    )
+
+    assert 0 != built.code
+    assert message in built.stderr
+
+
+def test_a_file_from_elsewhere_is_refused(tmp_path: Path) -> None:
+    conf = f"{CONF}html_js_files = ['https://example.org/one.js']\n"
+    built = site(tmp_path, DESCRIBED, conf)
+    message = (
+        "https://example.org/one.js: the page index asks for it, and a light page "
+        "loads files of its own site alone, so put a copy in html_static_path"
+    )
+
+    assert 0 != built.code
+    assert message in built.stderr
+
+
 def test_a_page_has_a_preview(tmp_path: Path) -> None:
     built = site(tmp_path)
     tags = dict(
