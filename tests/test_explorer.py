@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import random
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -228,17 +230,50 @@ def test_another_release_is_another_question(monkeypatch: pytest.MonkeyPatch) ->
     assert key != _recorded.key()
 
 
-def test_the_cache_keeps_the_newest_few(
+@pytest.fixture
+def ask(
     swept: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
+    """Ask for the sweep of each of some releases, with one cache, in order."""
+
+    def ask(*releases: int) -> None:
+        for release in releases:
+            monkeypatch.setattr(_recorded, "versions", lambda: {"jax": release})
+            _recorded.recorded(tmp_path / "doctrees", tmp_path / "cache")
+
+    return ask
+
+
+def test_the_cache_keeps_the_newest_few(
+    ask: Callable[..., None], swept: list[Path], tmp_path: Path
 ) -> None:
-    for release in range(6):
-        monkeypatch.setattr(
-            _recorded, "versions", lambda release=release: {"jax": release}
-        )
-        _recorded.recorded(tmp_path, tmp_path / "cache")
+    ask(*range(6))
 
     assert 4 == len(list((tmp_path / "cache").iterdir()))
     assert swept[-1].exists()
+
+
+def test_the_cache_keeps_what_is_in_use(
+    ask: Callable[..., None], swept: list[Path]
+) -> None:
+    ask(1, 2, 3, 4)
+    for day, sweep in enumerate(swept):
+        os.utime(sweep, (day, day))
+    ask(1, 5)
+
+    assert [True, False, True, True, True] == [sweep.exists() for sweep in swept]
+
+
+def test_the_cache_keeps_what_others_put_there(
+    ask: Callable[..., None], tmp_path: Path
+) -> None:
+    others = [tmp_path / "cache" / name for name in ("html", "a0b1c2d3", "tmp01234567")]
+    for other in others:
+        other.mkdir(parents=True)
+        os.utime(other, (0, 0))
+    ask(*range(6))
+
+    assert all(other.exists() for other in others)
 
 
 def test_a_sweep_that_fails_says_why(
@@ -254,7 +289,8 @@ def test_a_sweep_that_fails_says_why(
 # --- The page
 
 
-def built_by(builder: str, base: Path) -> Build:
+def small(base: Path) -> Path:
+    """Write a site with an explorer, whose pages any builder can read."""
     docs = base / "docs"
     docs.mkdir()
     extensions = "extensions += ['shardlessons.sphinxext.explorer']\n"
@@ -263,20 +299,25 @@ def built_by(builder: str, base: Path) -> Build:
         "# Pages\n\n```{toctree}\nask\n```\n", "utf-8"
     )
     (docs / "ask.md").write_text("# Ask\n\n```{explorer}\n```\n", "utf-8")
+    return base
+
+
+def built_by(builder: str, base: Path) -> Build:
+    """Build a small site from what other builders have read of it."""
     cache = f"shardlessons_explorer_cache={ROOT / 'build/explorer'}"
-    flags = ["-n", "-D", cache, "-b", builder]
-    return build(docs, base / "out", *flags, SOURCE_DATE_EPOCH="1767225600")
+    flags = ["-n", "-D", cache, "-b", builder, "-d", base / "doctrees"]
+    return build(base / "docs", base / builder, *flags, SOURCE_DATE_EPOCH="1767225600")
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Build:
-    return built_by("html", tmp_path_factory.mktemp("site"))
+    return built_by("html", small(tmp_path_factory.mktemp("site")))
 
 
 def test_a_page_in_a_folder_of_its_own_finds_script_and_answers(
     tmp_path: Path, folder: Path
 ) -> None:
-    made = built_by("dirhtml", tmp_path)
+    made = built_by("dirhtml", small(tmp_path))
     page = BeautifulSoup(made.html("ask/index"), "html.parser")
     named = [
         page.select_one(".explorer")["data-pieces"],
@@ -288,10 +329,32 @@ def test_a_page_in_a_folder_of_its_own_finds_script_and_answers(
         assert (made.out / "ask" / address).exists()
 
 
+def test_a_site_has_the_answers_whatever_builder_read_the_page(
+    tmp_path: Path, folder: Path
+) -> None:
+    checked = built_by("linkcheck", small(tmp_path))
+    made = built_by("html", tmp_path)
+    page = BeautifulSoup(made.html("ask"), "html.parser")
+
+    assert [("", 0)] * 2 == [(one.stderr, one.code) for one in (checked, made)]
+    assert "matmul" in page.select_one(".explorer-report caption").get_text()
+    assert "x.sum(0)" in page.select_one("table.notation tbody").get_text()
+
+
+def test_a_text_has_no_answers_whatever_builder_read_the_page(
+    tmp_path: Path, folder: Path
+) -> None:
+    read = built_by("html", small(tmp_path))
+    made = built_by("text", tmp_path)
+
+    assert [("", 0)] * 2 == [(one.stderr, one.code) for one in (read, made)]
+    assert "Ask\n***\n" == (made.out / "ask.txt").read_text("utf-8")
+
+
 def test_a_book_has_the_most_asked_without_form_and_links(
     tmp_path: Path, folder: Path
 ) -> None:
-    made = built_by("epub", tmp_path)
+    made = built_by("epub", small(tmp_path))
     page = BeautifulSoup((made.out / "ask.xhtml").read_text("utf-8"), "html.parser")
 
     assert "x.sum(0)" in page.select_one("table tbody").get_text()

@@ -160,12 +160,12 @@ Text.
 """
 
 
-def site(folder: Path, page: str = DESCRIBED, conf: str = CONF) -> Build:
+def site(folder: Path, page: str = DESCRIBED, conf: str = CONF, *flags: str) -> Build:
     docs = folder / "docs"
     shutil.copytree(ROOT / "docs/_templates", docs / "_templates")
     (docs / "conf.py").write_text(conf, "utf-8")
     (docs / "index.md").write_text(page, "utf-8")
-    return build(docs, folder / "out")
+    return build(docs, folder / "out", *flags)
 
 
 def test_a_page_loads_one_style_and_one_script(tmp_path: Path) -> None:
@@ -230,6 +230,7 @@ def test_another_builder_gets_no_light_page(tmp_path: Path) -> None:
     assert not (checked.out / "_static").exists()
     assert not (checked.out / "sitemap.xml").exists()
 
+
 def test_a_changed_page_is_written_again(tmp_path: Path) -> None:
     first = site(tmp_path).html()
     docs = tmp_path / "docs"
@@ -240,6 +241,75 @@ def test_a_changed_page_is_written_again(tmp_path: Path) -> None:
 
     assert first != again
     assert first == back
+
+
+def test_an_unchanged_page_has_what_a_sheet_names_since(tmp_path: Path) -> None:
+    conf = f"{CONF}html_static_path = ['.']\nhtml_css_files = ['own.css']\n"
+    sheet = tmp_path / "docs/own.css"
+    sheet.parent.mkdir()
+    sheet.write_text("p { color: red }", "utf-8")
+    first = site(tmp_path, f'{DESCRIBED}\n<p class="own-mark">Text</p>\n', conf)
+    assert "own-mark" not in first.html()
+    sheet.write_text("p.own-mark { color: red }", "utf-8")
+    second = build(tmp_path / "docs", tmp_path / "out")
+    anew = build(tmp_path / "docs", tmp_path / "anew")
+
+    assert '<p class="own-mark">' in second.html()
+    assert anew.html() == second.html()
+    for name in ("page.css", "page.js"):
+        made, again = (one.out / "_static" / name for one in (anew, second))
+        assert made.read_bytes() == again.read_bytes()
+
+
+def test_a_card_keeps_its_picture(tmp_path: Path) -> None:
+    conf = f"{CONF}extensions += ['shardlessons.sphinxext.cards']\n"
+    conf += f"html_favicon = {str(ROOT / 'docs/_static/favicon.svg')!r}\n"
+    drawing = '<div class="drawing"><svg viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg></div>'
+    card = site(tmp_path, f"{DESCRIBED}\n{drawing}\n", conf).out / "_cards/index.png"
+    first = card.read_bytes()
+    build(tmp_path / "docs", tmp_path / "out")
+
+    assert first == card.read_bytes()
+
+
+@pytest.mark.parametrize("flags", [(), ("-j", "3")], ids=["serial", "parallel"])
+def test_what_a_single_page_asks_for_is_refused(
+    flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    conf = f"""{CONF}
+def add(app, page, *_):
+    if page == "third":
+        app.add_css_file("third.css")
+        app.add_js_file("third.js")
+
+def setup(app):
+    app.connect("html-page-context", add)
+"""
+    (tmp_path / "docs").mkdir()
+    for name in ("second", "third"):
+        text = DESCRIBED.replace("myst:", "orphan: true\nmyst:")
+        (tmp_path / f"docs/{name}.md").write_text(text, "utf-8")
+    built = site(tmp_path, DESCRIBED, conf, *flags)
+    message = (
+        "third.css, third.js: asked for by the page third or by the "
+        "page index, not by both; a light site has one style sheet and one script, "
+        "so add the file for all pages"
+    )
+
+    assert 0 != built.code
+    assert message in built.stderr
+
+
+def test_a_file_from_elsewhere_is_refused(tmp_path: Path) -> None:
+    conf = f"{CONF}html_js_files = ['https://example.org/one.js']\n"
+    built = site(tmp_path, DESCRIBED, conf)
+    message = (
+        "https://example.org/one.js: the page index asks for it, and a light page "
+        "loads files of its own site alone, so put a copy in html_static_path"
+    )
+
+    assert 0 != built.code
+    assert message in built.stderr
 
 
 def test_a_page_has_a_preview(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Add ``shardlessons.sphinxext.light`` to the ``extensions`` of a site whose
 theme is the book theme, and have its ``layout.html`` name ``_static/page.css``
 and ``_static/page.js``. The build writes the two: the style sheets that Sphinx
 would link, without what no page uses, and the scripts, one after the other.
+All pages have to ask for the same ones, and for files of the site alone.
 Pages lose the classes that neither of the two names.
 What the values of a page were asked and its terms mean is a file of its own,
 which ``data-tips`` of the page's ``html`` names for a script that shows it.
@@ -18,6 +19,8 @@ import zlib
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
+from sphinx.errors import ExtensionError
+
 from shardlessons.sphinxext._site import BUILDERS
 from shardlessons.sphinxext._style import Classes, Names, embed_icons, prune
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 # What the theme's own layout links besides.
 THEME_SHEETS = ["basic.css", "styles/pydata-sphinx-theme.css"]
@@ -53,24 +57,37 @@ _MAP = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
 
 
 class _Assets:
-    """The style sheets and scripts that the pages of a build ask for."""
+    """The style sheets and scripts that every page of a build asks for."""
 
     def __init__(self) -> None:
+        self.page = ""  # which was the first to ask
         self.sheets: dict[str, None] = {}
         self.scripts: dict[str, None] = {}
 
     def collect(
         self, app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any
     ) -> None:
-        for files, found in (
-            (context["css_files"], self.sheets),
-            (context["script_files"], self.scripts),
-        ):
-            for file in sorted(files, key=lambda file: file.priority):
+        """Take the first page's, which is written before Sphinx forks any writer."""
+        if app.builder.name not in BUILDERS:
+            return
+        sheets, scripts = (
+            dict.fromkeys(
+                _of_the_site(page, str(file.filename))
+                for file in sorted(context[files], key=lambda file: file.priority)
                 # Scripts without a file are the theme's, for a version switcher
                 # and a search as you type that has its index on every page.
-                if file.filename:
-                    found[str(file.filename).removeprefix("_static/")] = None
+                if file.filename
+            )
+            for files in ("css_files", "script_files")
+        )
+        if not self.page:
+            self.page, self.sheets, self.scripts = page, sheets, scripts
+        if lone := (sheets | scripts).keys() ^ (self.sheets | self.scripts):
+            raise ExtensionError(
+                f"{', '.join(sorted(lone))}: asked for by the page {page} or by the "
+                f"page {self.page}, not by both; a light site has one style sheet and "
+                "one script, so add the file for all pages"
+            )
 
     def write(self, app: Sphinx, error: Exception | None) -> None:
         if error or app.builder.name not in BUILDERS:
@@ -105,6 +122,16 @@ class _Assets:
             html = _without_tips(_slim(_read(page), styled), page, app.outdir)
             html = _LINK.sub(lambda link: links[link[1]], used.keep(html))
             page.write_text(html, "utf-8")
+
+
+def _of_the_site(page: str, file: str) -> str:
+    """A file's name in ``_static``."""
+    if not file.startswith("_static/"):
+        raise ExtensionError(
+            f"{file}: the page {page} asks for it, and a light page loads files of "
+            "its own site alone, so put a copy in html_static_path"
+        )
+    return file.removeprefix("_static/")
 
 
 def _link(name: str, text: str) -> str:
@@ -172,9 +199,15 @@ def _rebase(sheet: str, folder: str) -> str:
     )
 
 
+def _outdated(app: Sphinx, env: BuildEnvironment) -> set[str]:
+    """All pages: what one keeps hangs on all others, and one cut has lost the rest."""
+    return env.found_docs if app.builder.name in BUILDERS else set()
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Collect what pages ask for, and write the two files at the end."""
     assets = _Assets()
+    app.connect("env-updated", _outdated)
     # After the theme's own, which add files and, at the end, a style.
     app.connect("html-page-context", assets.collect, priority=900)
     app.connect("build-finished", assets.write, priority=900)

@@ -33,7 +33,11 @@ _HEAD = ("call", "output", "arguments", "sent")
 _FOLDER, _KEY = "explorer_folder", "explorer_key"
 
 
-class explorer_form(nodes.Invisible, nodes.Element):  # noqa: N801 - docutils names nodes so
+class explorer_answers(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+    """The form, the table, its foot; nothing if a builder read it that shows none."""
+
+
+class explorer_form(nodes.Invisible, nodes.Element):  # noqa: N801 - as above
     """The form and its first answer; ``html`` is both. Only a site shows it."""
 
 
@@ -41,17 +45,25 @@ class ExplorerDirective(SphinxDirective):
     """Show what the sweep found."""
 
     def run(self) -> list[nodes.Node]:
-        app = self.env.app
-        if app.builder.format != "html":  # no other shows it
-            return []
+        return [explorer_answers()]
+
+
+def _ask(app: Sphinx, doctree: nodes.document) -> None:
+    """Ask for what a page shows, but not for a builder that shows none of it."""
+    for answers in doctree.findall(explorer_answers):
+        meta = app.env.metadata[app.env.docname]
+        meta |= {_FOLDER: "", _KEY: ""}
+        if app.builder.format != "html":
+            continue
         cache = app.config.shardlessons_explorer_cache
         folder = recorded(
             Path(app.doctreedir), Path(cache).resolve() if cache else None
         )
         index = index_of(folder)
-        self.env.metadata[self.env.docname] |= {_FOLDER: str(folder), _KEY: key()}
+        meta |= {_FOLDER: str(folder), _KEY: key()}
         form = explorer_form("", html=_html(index, folder))
-        return [form, _most_asked(index), _foot(index)]
+        answers += [form, table := _most_asked(index), _foot(index)]
+        doctree.note_implicit_target(table)  # tables are numbered by their ids
 
 
 def _html(index: dict[str, Any], folder: Path) -> str:
@@ -110,7 +122,7 @@ def _digest(folder: Path) -> str:
 
 
 def _most_asked(index: dict[str, Any]) -> nodes.table:
-    """A table as any other, so that every builder has it."""
+    """A table as any other, so that the book and the Markdown have it too."""
     rows = []
     for asked in index["most_asked"]:
         specs = asked["specs"]
@@ -169,20 +181,22 @@ def _foot(index: dict[str, Any]) -> nodes.container:
 
 
 def _visit(self: Any, node: explorer_form) -> None:
-    builder = self.builder
-    if builder.name in BUILDERS:
-        page = builder.get_target_uri(builder.current_docname)
-        static = relative_uri(page, "_static/")
-        self.body.append(node["html"].replace('="_static/', f'="{static}'))
+    page = self.builder.get_target_uri(self.builder.current_docname)
+    static = relative_uri(page, "_static/")
+    self.body.append(node["html"].replace('="_static/', f'="{static}'))
     raise nodes.SkipNode
 
 
-def _unlink(app: Sphinx, doctree: nodes.document, _: str) -> None:
-    """Leave out the links to a choice where there is no form to take it."""
-    if app.builder.name not in BUILDERS:
-        for link in list(doctree.findall(nodes.reference)):
-            if link.get("refuri", "").startswith("?"):
+def _show(app: Sphinx, doctree: nodes.document, _: str) -> None:
+    """Show the answers: a book without the form and links to a choice in it."""
+    for answers in list(doctree.findall(explorer_answers)):
+        if app.builder.format != "html":
+            answers.clear()
+        elif app.builder.name not in BUILDERS:
+            answers.pop(0)
+            for link in list(answers.findall(nodes.reference)):
                 link.replace_self(link.children)
+        answers.replace_self(answers.children)
 
 
 def _publish(app: Sphinx, error: Exception | None) -> None:
@@ -190,7 +204,7 @@ def _publish(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.name not in BUILDERS:
         return
     for meta in app.env.metadata.values():
-        if _FOLDER in meta:
+        if meta.get(_FOLDER):
             target = Path(app.outdir, "_static", "explorer")
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(
@@ -199,11 +213,12 @@ def _publish(app: Sphinx, error: Exception | None) -> None:
 
 
 def _outdated(app: Sphinx, env: BuildEnvironment, *_: Any) -> list[str]:
-    """The pages whose answers are of another sweep, or gone."""
+    """The pages whose answers are of another sweep, gone, or not asked for."""
     return [
         page
         for page, meta in env.metadata.items()
-        if _FOLDER in meta and (meta[_KEY] != key() or not Path(meta[_FOLDER]).exists())
+        if _FOLDER in meta and app.builder.format == "html"
+        if meta[_KEY] != key() or not Path(meta[_FOLDER]).exists()
     ]
 
 
@@ -215,9 +230,11 @@ def _add_files(app: Sphinx) -> None:
 def setup_page(app: Sphinx) -> None:
     """Add ``explorer``."""
     app.add_config_value("shardlessons_explorer_cache", "", "", str)
+    app.add_node(explorer_answers)
     app.add_node(explorer_form, html=(_visit, None))
     app.add_directive("explorer", ExplorerDirective)
     app.connect("builder-inited", _add_files)
     app.connect("env-get-outdated", _outdated)
-    app.connect("doctree-resolved", _unlink)
+    app.connect("doctree-read", _ask)
+    app.connect("doctree-resolved", _show)
     app.connect("build-finished", _publish)

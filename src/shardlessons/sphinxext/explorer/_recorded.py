@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 _PACKAGE = Path(__file__).parents[2]
 _KEPT = 4  # sweeps in a cache: of several releases of jax, say
+_KEY = re.compile("[0-9a-f]{16}")
 _MODULE = "shardlessons.sphinxext.explorer.sweep"
 _SWEEP = ("operations.py", "_code.py", "sweep.py")
 # What answers, besides the package itself.
@@ -62,12 +64,15 @@ def recorded(build: Path, cache: Path | None) -> Path:
     folder = cache / key() if cache else build / "explorer"
     if cache is None or "CI" in os.environ or "READTHEDOCS" in os.environ:
         shutil.rmtree(folder, ignore_errors=True)
-    if not folder.exists():
-        _sweep(folder)
-        if cache:
-            sweeps = sorted(cache.iterdir(), key=lambda one: one.stat().st_mtime)
-            for old in sweeps[:-_KEPT]:
-                shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.touch()  # used last
+        return folder
+    _sweep(folder)
+    if cache:
+        sweeps = [one for one in cache.iterdir() if _KEY.fullmatch(one.name)]
+        sweeps.sort(key=lambda one: one.stat().st_mtime)
+        for old in sweeps[:-_KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
     return folder
 
 
