@@ -12,13 +12,16 @@ addEventListener("DOMContentLoaded", () => {
   results.setAttribute("aria-live", "polite");
   dialog.append(results);
 
-  // Sphinx names pages as seen from the root, where its search page is.
-  new MutationObserver(() => {
-    for (const link of results.querySelectorAll("a:not([data-rooted])")) {
-      link.dataset.rooted = "";
-      link.href = root + link.getAttribute("href");
-    }
-  }).observe(results, { childList: true, subtree: true });
+  // Sphinx names pages as seen from the root, where its search page is; those
+  // that are folders, as seen from here.
+  if (DOCUMENTATION_OPTIONS.BUILDER !== "dirhtml") {
+    new MutationObserver(() => {
+      for (const link of results.querySelectorAll("a:not([data-rooted])")) {
+        link.dataset.rooted = "";
+        link.href = root + link.getAttribute("href");
+      }
+    }).observe(results, { childList: true, subtree: true });
+  }
 
   const load = (path) =>
     new Promise((resolve, reject) => {

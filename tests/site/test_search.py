@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from browser import DESKTOP, Reader, opened, visit
+from playwright.sync_api import Locator, Page, expect
+from server import serve
+from site_builder import ROOT, build
 
 ERROR = "Sharding passed to jit does not match the sharding on the respective arg"
+LINKS = "#search-results li > a"
+# A page in a folder, of a site whose pages are folders themselves.
+CONF = """
+extensions = ["myst_parser", "shardlessons.sphinxext.light"]
+templates_path = ["_templates"]
+html_theme = "sphinx_book_theme"
+html_static_path = ["_static"]
+html_js_files = ["search.js"]
+html_sidebars = {"**": ["sidebar-start.html"]}
+html_theme_options = {"article_header_end": ["header-buttons.html"]}
+"""
+PAGES = {
+    "index": "# Start\n\n```{toctree}\npart/one\npart/two\n```\n",
+    "part/one": "# One\n",
+    "part/two": "# Placement\n",
+}
+
+
+def box(tab: Page) -> Locator:
+    """The dialog's input, opened."""
+    tab.keyboard.press("Control+k")
+    return tab.locator("#pst-search-dialog input[name=q]")
 
 
 def test_an_error_text_is_found_while_it_is_typed(reader: Reader) -> None:
@@ -34,3 +64,32 @@ def test_no_page_loads_the_index_before_a_search(reader: Reader) -> None:
     seen = visit(reader(**DESKTOP).new_page(), "index")
 
     assert [] == [url for url in seen.sent if "search" in url]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a site that is written by dirhtml."""
+    docs = tmp_path_factory.mktemp("folders") / "docs"
+    for name in ("_templates", "_static"):
+        shutil.copytree(ROOT / "docs" / name, docs / name)
+    (docs / "part").mkdir()
+    (docs / "conf.py").write_text(CONF, "utf-8")
+    for name, text in PAGES.items():
+        (docs / f"{name}.md").write_text(text, "utf-8")
+    built = build(docs, docs.parent / "out", "-b", "dirhtml")
+    assert (0, "") == (built.code, built.stderr)
+    # Not at the root of a host, which a link with too many dots leads to as well.
+    with serve(docs.parent) as address:
+        yield f"{address}out/"
+
+
+@pytest.mark.parametrize("start", ["", "part/one/"])
+def test_a_page_that_is_a_folder_is_found(
+    start: str, folders: str, reader: Reader
+) -> None:
+    tab = reader(**DESKTOP).new_page()
+    tab.goto(folders + start)
+    box(tab).fill("placement")
+    tab.locator(LINKS).first.click()
+    tab.wait_for_url(f"{folders}part/two/*")
+    expect(tab.locator("h1")).to_contain_text("Placement")
