@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from browser import DESKTOP, Reader, opened, visit
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from server import serve
 from site_builder import ROOT, build
 
@@ -93,3 +93,54 @@ def test_a_page_that_is_a_folder_is_found(
     tab.locator(LINKS).first.click()
     tab.wait_for_url(f"{folders}part/two/*")
     expect(tab.locator("h1")).to_contain_text("Placement")
+
+
+@pytest.mark.parametrize("file", ["language_data", "searchtools", "searchindex"])
+def test_a_search_that_could_not_be_loaded_is_tried_again(
+    file: str, reader: Reader
+) -> None:
+    tab = opened(reader, "index", **DESKTOP)
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.route(f"**/{file}.js", lambda route: route.abort())
+    query = box(tab)
+    query.fill(ERROR)
+    expect(tab.locator("#search-results")).to_have_text(
+        "The search could not be loaded. Type to try again."
+    )
+    query.clear()
+    expect(tab.locator("#search-results")).to_be_empty()
+    tab.unroute(f"**/{file}.js")
+    query.fill(ERROR)
+    tab.locator(f"{LINKS}[href*='placement.html']").first.wait_for()
+
+    assert [] == errors
+
+
+def test_what_is_typed_stays_while_the_search_loads(reader: Reader) -> None:
+    tab = opened(reader, "index", **DESKTOP)
+    held: list[Route] = []
+    tab.route("**/searchtools.js", lambda route: held.append(route))
+    query = box(tab)
+    query.fill(ERROR)
+    tab.wait_for_timeout(300)
+    held[0].continue_()
+    tab.locator(f"{LINKS}[href*='placement.html']").first.wait_for()
+
+    expect(query).to_have_value(ERROR)
+
+
+def test_a_query_finds_what_it_finds_alone(reader: Reader) -> None:
+    alone = opened(reader, "index", **DESKTOP)
+    box(alone).fill(ERROR)
+    expect(alone.locator(".search-summary")).to_contain_text("finished")
+    tab = opened(reader, "index", **DESKTOP)
+    query = box(tab)
+    query.fill("shardlessons")
+    tab.locator(LINKS).first.wait_for()
+    query.fill(ERROR)
+
+    expect(tab.locator(LINKS)).to_have_text(alone.locator(LINKS).all_inner_texts())
+    expect(tab.locator(".search-summary")).to_have_text(
+        alone.locator(".search-summary").inner_text()
+    )
