@@ -12,38 +12,69 @@ addEventListener("DOMContentLoaded", () => {
   results.setAttribute("aria-live", "polite");
   dialog.append(results);
 
-  // Sphinx names pages as seen from the root, where its search page is.
-  new MutationObserver(() => {
-    for (const link of results.querySelectorAll("a:not([data-rooted])")) {
-      link.dataset.rooted = "";
-      link.href = root + link.getAttribute("href");
-    }
-  }).observe(results, { childList: true, subtree: true });
+  // Sphinx names pages as seen from the root, where its search page is; those
+  // that are folders, as seen from here.
+  if (DOCUMENTATION_OPTIONS.BUILDER !== "dirhtml") {
+    new MutationObserver(() => {
+      for (const link of results.querySelectorAll("a:not([data-rooted])")) {
+        link.dataset.rooted = "";
+        link.href = root + link.getAttribute("href");
+      }
+    }).observe(results, { childList: true, subtree: true });
+  }
 
+  let typed = "";
+  const loaded = {};
   const load = (path) =>
-    new Promise((resolve, reject) => {
+    (loaded[path] ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = root + path;
       script.onload = resolve;
-      script.onerror = reject;
+      script.onerror = () => {
+        loaded[path] = null;
+        reject();
+      };
       document.head.append(script);
-    });
-  let loaded;
-  const ready = () =>
-    (loaded ??= load("_static/language_data.js")
-      .then(() => load("_static/searchtools.js"))
-      .then(() => load("searchindex.js")));
-  input.addEventListener("focus", ready);
+    }));
+  const ready = async () => {
+    await load("_static/language_data.js");
+    await load("_static/searchtools.js");
+    input.value = typed; // Sphinx has emptied it
+    await load("searchindex.js");
+  };
+
+  // One query after the other: Sphinx puts each hit, of whichever query, into
+  // the newest list.
+  let shown = "";
+  let busy = false;
+  const follow = async () => {
+    if (busy) return; // which goes on with what is typed meanwhile
+    busy = true;
+    try {
+      while (shown !== typed.trim()) {
+        shown = typed.trim();
+        if (shown) await ready();
+        results.replaceChildren();
+        results.classList.toggle("empty", !shown);
+        if (!shown) continue;
+        Search.performSearch(shown);
+        while (!Search.status.textContent) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+    } catch {
+      shown = null;
+      results.replaceChildren("The search could not be loaded. Type to try again.");
+      results.classList.remove("empty");
+    }
+    busy = false;
+  };
 
   let timer;
+  input.addEventListener("focus", () => ready().catch(() => {})); // typing tells
   input.addEventListener("input", () => {
+    typed = input.value;
     clearTimeout(timer);
-    timer = setTimeout(async () => {
-      await ready();
-      const query = input.value.trim();
-      results.replaceChildren();
-      results.classList.toggle("empty", !query);
-      if (query) Search.performSearch(query);
-    }, 200);
+    timer = setTimeout(follow, 200);
   });
 });

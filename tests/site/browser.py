@@ -45,6 +45,17 @@ class Visit:
         return sum(self.sent.values())
 
 
+def opened(reader: Reader, page: str, **options: object) -> Page:
+    """Open a page in a browser of its own, in which no script fails."""
+    tab = reader(**options).new_page()
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.goto(f"{page}.html")
+
+    assert [] == errors
+    return tab
+
+
 def visit(tab: Page, name: str) -> Visit:
     """Open a page and wait until it has loaded."""
     urls: dict[str, str] = {}
