@@ -8,6 +8,7 @@ All pages have to ask for the same ones, and for files of the site alone.
 Pages lose the classes that neither of the two names.
 What the values of a page were asked and its terms mean is a file of its own,
 which ``data-tips`` of the page's ``html`` names for a script that shows it.
+It needs tinycss2, fonttools and brotli.
 """
 
 from __future__ import annotations
