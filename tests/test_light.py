@@ -12,7 +12,7 @@ from pathlib import Path
 import pydata_sphinx_theme
 import pytest
 from fontTools.ttLib import TTFont
-from site_builder import ROOT, Build, Said, build
+from site_builder import ROOT, Build, build
 
 from shardlessons.sphinxext._style import Classes, Names, embed_icons, prune
 

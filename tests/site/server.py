@@ -21,6 +21,12 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
+    def end_headers(self) -> None:
+        # Without it a browser guesses from the age of a file, and asks again
+        # for what was built a moment ago.
+        self.send_header("Cache-Control", "max-age=1200")
+        super().end_headers()
+
     def send_head(self) -> BinaryIO | None:
         path = Path(self.translate_path(self.path))
         if path.suffix not in _COMPRESSED or not path.is_file():
