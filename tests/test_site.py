@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup, Tag
 from site_builder import ROOT, Build
 from sphinx.search.en import SearchEnglish
 
+from shardlessons.sphinxext._history import load
 from shardlessons.sphinxext._platforms import this_platform
 
 CHAPTER = [
@@ -141,12 +142,30 @@ def test_code_fits_its_column(page: str, real_site: tuple[Path, Build]) -> None:
     _, built = real_site
     too_long = [
         line
-        for pre in soup(built, page).select("div.cell_input pre, details pre")
+        for pre in soup(built, page).select("div.cell_input pre, details.question pre")
         for line in pre.get_text().splitlines()
         if len(line) > 76
     ]
 
     assert [] == too_long
+
+
+def test_values_of_other_releases_keep_their_lines(
+    real_site: tuple[Path, Build],
+) -> None:
+    _, built = real_site
+    shown = {pre.get_text() for pre in soup(built, "since-when").select("dd pre")}
+    history = load(ROOT / "docs/since.json")
+    values = {
+        stretch.value.text
+        for stretches_by_key in history.changed.values()
+        for stretches in stretches_by_key.values()
+        for stretch in stretches
+    }
+    several = {value for value in values if "\n" in value}
+
+    assert 100 < len(several)
+    assert several <= shown
 
 
 @pytest.mark.parametrize("page", PAGES)
