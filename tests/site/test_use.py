@@ -17,9 +17,9 @@ WIDER = """() => [...document.querySelectorAll(".bd-article-container *")]
   })
   .map((element) => element.outerHTML.slice(0, 120))"""
 
-# Names in tables that take two lines, but beside numbers, which need the room.
+# Names in tables that take two lines.
 BROKEN = """() =>
-  [...document.querySelectorAll("table.table:not(:has(td.text-right)) td code")]
+  [...document.querySelectorAll("table.table td code")]
     .filter((code) => !/\\s/.test(code.textContent.trim()))
     .filter((code) => code.getClientRects().length > 1)
     .map((code) => code.textContent)"""
