@@ -350,9 +350,13 @@ def rewritten(
 
 
 def pages(site: Path) -> list[str]:
-    """All pages, in each form that a reader has them in, and what they load."""
+    """All pages, in each form that a reader has them in, and what they load.
+
+    Not the ledger: it has in full what pages leave open with dots.
+    """
     endings = {".html", ".md", ".ipynb", ".py", ".txt", ".css", ".js", ".json", ".png"}
-    files = (file for file in site.rglob("*") if file.suffix in endings)
+    found = (file for file in site.rglob("*") if file.suffix in endings)
+    files = (file for file in found if file.name != "facts.json")
     return sorted(str(file.relative_to(site)) for file in files)
 
 
