@@ -90,8 +90,8 @@ def test_nothing_is_wider_than_the_window(
     page: str, window: dict, reader: Reader
 ) -> None:
     tab = opened(reader, page, **window)
-    assert [] == tab.evaluate(SCROLLED)
-    assert [] == tab.evaluate(BROKEN)
+    assert [] == tab.evaluate(SCROLLED), "tables that scroll"
+    assert [] == tab.evaluate(BROKEN), "names in tables on two lines"
     for script in (
         "0",
         "document.querySelectorAll('details').forEach((each) => each.open = true)",
