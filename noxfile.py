@@ -119,8 +119,9 @@ def build(session: nox.Session, codes: list[int]) -> Path:
     parser.add_argument("output", nargs="?", type=Path, help="a new or empty folder")
     parser.add_argument("--jax", metavar="VERSION", help="in place of the locked one")
     parser.add_argument("--read-by", metavar="BUILDER", help="whose pages to take")
-    setting = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
-    parser.add_argument("-D", dest="settings", **setting, help="of docs/conf.py")
+    parser.add_argument(
+        "-D", action="append", dest="settings", default=[], metavar="NAME=VALUE"
+    )
     args = parser.parse_args(session.posargs)
     output = (args.output or BUILD / args.builder).resolve()
     doctrees = BUILD / "doctrees" / (args.read_by or args.builder)
@@ -156,7 +157,7 @@ def build(session: nox.Session, codes: list[int]) -> Path:
         "-n",  # a cross-reference that finds nothing is a warning
         "-W",  # a warning fails the build,
         "--keep-going",  # but only once all of them have been shown
-        *("-j", str(2 * (os.cpu_count() or 1))),  # their kernels wait for one another
+        *("-j", str(2 * (os.cpu_count() or 1))),  # the longest pages are dealt together
         *("-d", doctrees),  # outside of what is published
         *("-D", f"shardlessons_explorer_cache={BUILD / 'explorer'}"),
         *(f"-D{setting}" for setting in args.settings),

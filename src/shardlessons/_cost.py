@@ -121,14 +121,14 @@ class Cost:
 def cost(collective: Collective) -> Cost:
     """What one collective sends, by the ring model.
 
-    A model, not a measurement: of n devices in a ring, each sends to the
-    next alone, and nothing but the array's own bytes. Bytes per device, each
+    A model, not a measurement: the n devices of a group pass pieces round a
+    ring, and nothing but the array's own bytes counts. Bytes per device, each
     time:
 
     - all-gather: (n-1)/n of the result, which is the full array.
     - reduce-scatter: (n-1)/n of the operand, which is the full array.
     - all-reduce: both of these, 2 (n-1)/n of the operand.
-    - all-to-all: (n-1)/n of the operand, the device's own shard.
+    - all-to-all: (n-1)/n of the operand, sent directly.
     - collective-permute: the operand, once for each other device that it
       goes to; nothing where every device sends to itself.
     - collective-broadcast: the operand, passed on from device to device.

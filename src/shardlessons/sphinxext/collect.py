@@ -47,13 +47,13 @@ def collector(
 
 
 def _cells(document: Document) -> Iterable[Region]:
-    for region in _run_ones(document, DirectiveLexer("code-cell", arguments=".*")):
+    for region in _outside_notation(document, DirectiveLexer("code-cell", arguments=".*")):
         region.parsed = region.lexemes["source"]
         region.evaluator = _run_cell
         yield region
 
 
-def _run_ones(document: Document, lexer: Lexer) -> Iterable[Region]:
+def _outside_notation(document: Document, lexer: Lexer) -> Iterable[Region]:
     """What a lexer finds, but for what shows how such a thing is written."""
     shown = list(DirectiveLexer("notation", arguments=".*")(document))
     for region in lexer(document):
@@ -91,7 +91,7 @@ _strings = DocTestStringParser(_run_example)
 
 
 def _examples(document: Document) -> Iterable[Region]:
-    for block in _run_ones(document, _in_fence):
+    for block in _outside_notation(document, _in_fence):
         source = block.lexemes["source"]
         for region in _strings(source, document.path):
             region.adjust(block, source)
