@@ -69,8 +69,17 @@ def visit(tab: Page, name: str) -> Visit:
         "Network.loadingFinished",
         lambda event: sent.update({event["requestId"]: event["encodedDataLength"]}),
     )
+    session.on(
+        "Network.loadingFailed",
+        lambda event: sent.setdefault(event["requestId"], 0),
+    )
     session.send("Network.enable")
     tab.goto(f"{name}.html", wait_until="networkidle")
+    # The icon comes after all else; a page that is left has the next one ask for it.
+    for _ in range(500):
+        if urls.keys() <= sent.keys():
+            break
+        tab.wait_for_timeout(10)
     blocking = tab.evaluate(
         """() => performance.getEntriesByType("resource")
           .filter((file) => file.renderBlockingStatus === "blocking")

@@ -29,7 +29,7 @@ def test_a_first_visit_is_light(page: str, reader: Reader, base: str) -> None:
 
 def test_the_next_page_is_lighter(page: str, reader: Reader) -> None:
     tab = reader(**PHONE).new_page()
-    tab.goto(f"{before(page)}.html")
+    visit(tab, before(page))
     seen = visit(tab, page)
 
     print(f"\n{page}: {seen.total} bytes")
